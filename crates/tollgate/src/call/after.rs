@@ -1,0 +1,66 @@
+//! Phase 6: hooks have seen the outcome of every execution. A result is never lost here.
+
+use super::{
+    Call,
+    before::hooked,
+    execute::{Executed, Ran},
+};
+use crate::{
+    event::What,
+    guard::{Guarded, guarded},
+    hook::{After, HookKind, Hooks},
+    outcome::{Outcome, Output},
+};
+
+/// A call with its final outcome, still to be recorded.
+pub struct Finished {
+    pub(super) ran: Ran,
+}
+
+impl Call<Executed> {
+    /// Asks each matching hook. Where a gate fails, the output is withheld: an unredacted one does not pass
+    /// because the redaction crashed. The call stays answered.
+    pub async fn after(self, hooks: &Hooks) -> Call<Finished> {
+        let Call { mut base, state: Executed { mut ran } } = self;
+        if hooks.is_empty() || ran.replayed {
+            return Call { base, state: Finished { ran } };
+        }
+        // The run is over: a cancelled token must not keep hooks from seeing what happened.
+        let never = tokio_util::sync::CancellationToken::new();
+        for hook in hooks.of(&ran.invocation.tool.spec) {
+            let call = hooked(&ran.invocation, &base);
+            let answer = guarded(hook.after(&call, &ran.outcome), hook.timeout(), &never, &base.trail).await;
+            let did = match (answer, hook.kind(), &mut ran.outcome) {
+                (Guarded::Done(After::Keep), ..) => continue,
+                (Guarded::Done(After::Context(words)), ..) => {
+                    base.context.push(words);
+                    "added context"
+                }
+                (Guarded::Done(After::Replace(output)), HookKind::Gate, Outcome::Ok(old)) => {
+                    *old = Output { untrusted: old.untrusted || output.untrusted, ..output };
+                    "replaced the output"
+                }
+                (Guarded::Done(After::Replace(_)), ..) => "wanted to replace what it cannot",
+                (_, HookKind::Gate, Outcome::Ok(old)) => {
+                    *old = withheld(hook.name());
+                    "failed; the output is withheld"
+                }
+                (_, HookKind::Gate, Outcome::Failed(failure)) => {
+                    failure.message = format!(
+                        "The call failed; its message is withheld because the hook `{}` failed.",
+                        hook.name()
+                    );
+                    "failed; the message is withheld"
+                }
+                _ => "failed",
+            };
+            base.trail.note(|| What::Hook { hook: hook.name().into(), did: did.into() });
+        }
+        base.trail.note(|| What::After);
+        Call { base, state: Finished { ran } }
+    }
+}
+
+fn withheld(hook: &str) -> Output {
+    Output::text(format!("[The call went well; its output is withheld because the hook `{hook}` failed.]"))
+}

@@ -1,0 +1,123 @@
+//! Phase 3: hooks have looked. They may add a word for the model, rewrite the input, or block.
+
+use serde_json::Value;
+
+use super::{Call, Proposed, Refused, check::Checked, validate::Invocation};
+use crate::{
+    event::What,
+    guard::{Guarded, guarded},
+    hook::{Before, HookKind, HookedCall, Hooks},
+    outcome::{Phase, Refusal, RefusalCode},
+};
+
+/// A call that hooks are done with.
+pub struct Prepared {
+    pub(super) invocation: Invocation,
+}
+
+/// Where a call goes from phase 3.
+#[derive(Debug)]
+pub enum Passed {
+    /// A hook rewrote the input: the call begins again, and everything is judged again.
+    Again(Call<Proposed>),
+    /// Nothing was rewritten.
+    Ready(Call<Prepared>),
+}
+
+/// How often hooks may rewrite one call.
+pub const MAX_REWRITES: u32 = 3;
+
+impl Call<Checked> {
+    /// Asks each matching hook in order. A gate that fails blocks; an observer that fails is noted.
+    pub async fn before(self, hooks: &Hooks) -> Result<Passed, Box<Refused>> {
+        let Call { mut base, state: Checked { invocation } } = self;
+        if hooks.is_empty() {
+            return Ok(Passed::Ready(Call { base, state: Prepared { invocation } }));
+        }
+        let mut rewritten = None;
+        for hook in hooks.of(&invocation.tool.spec) {
+            let call = hooked(&invocation, &base);
+            let answer = guarded(hook.before(&call), hook.timeout(), base.token(), &base.trail).await;
+            let did = match verdict(answer, hook.kind()) {
+                Ok(Before::Pass) => continue,
+                Ok(Before::Context(words)) => {
+                    base.context.push(words);
+                    "added context".to_owned()
+                }
+                Ok(Before::Rewrite(args)) if args == invocation.args => continue,
+                Ok(Before::Rewrite(args)) => {
+                    rewritten = Some(args);
+                    "rewrote the input".to_owned()
+                }
+                Ok(Before::Block(reason)) | Err(Trouble::Blocks(reason)) => {
+                    base.trail.note(|| What::Hook {
+                        hook: hook.name().into(),
+                        did: format!("blocked: {reason}").into(),
+                    });
+                    let reason = format!("The hook `{}` blocked this call: {reason}", hook.name());
+                    let refusal = Refusal::new(RefusalCode::BlockedByHook, reason);
+                    return Err(base.refuse(invocation.tool.label.clone(), Phase::Before, refusal));
+                }
+                Err(Trouble::Cancelled) => {
+                    let refusal = super::execute::cancelled();
+                    return Err(base.refuse(invocation.tool.label.clone(), Phase::Before, refusal));
+                }
+                Err(Trouble::Noted(what)) => what,
+            };
+            base.trail.note(|| What::Hook { hook: hook.name().into(), did: did.into() });
+            if rewritten.is_some() {
+                break;
+            }
+        }
+        match rewritten {
+            Some(args) => begin_again(base, &invocation, &args),
+            None => {
+                base.trail.note(|| What::Prepared);
+                Ok(Passed::Ready(Call { base, state: Prepared { invocation } }))
+            }
+        }
+    }
+}
+
+fn begin_again(mut base: super::Base, invocation: &Invocation, args: &Value) -> Result<Passed, Box<Refused>> {
+    let label = &invocation.tool.label;
+    base.rounds += 1;
+    if base.rounds > MAX_REWRITES {
+        let reason =
+            format!("Hooks rewrote this call more than {MAX_REWRITES} times without coming to an end.");
+        let refusal = Refusal::new(RefusalCode::RewriteLimit, reason);
+        return Err(base.refuse(label.clone(), Phase::Before, refusal));
+    }
+    base.trail.note(|| What::Rewritten { round: base.rounds });
+    let proposed = Proposed::new(base.id.as_str(), label.to_string(), args);
+    Ok(Passed::Again(Call { base, state: proposed }))
+}
+
+pub(super) fn hooked<'a>(invocation: &'a Invocation, base: &'a super::Base) -> HookedCall<'a> {
+    HookedCall::new(&base.id, &invocation.tool.spec, &invocation.args, &invocation.effects, &base.scope)
+}
+
+enum Trouble {
+    Blocks(String),
+    Noted(String),
+    Cancelled,
+}
+
+/// What a hook's answer, or the lack of one, means for its kind.
+fn verdict(answer: Guarded<Before>, kind: HookKind) -> Result<Before, Trouble> {
+    let failed = match (answer, kind) {
+        (Guarded::Cancelled, _) => return Err(Trouble::Cancelled),
+        (Guarded::Done(Before::Block(_) | Before::Rewrite(_)), HookKind::Observer) => {
+            return Err(Trouble::Noted("wanted to change the call; an observer cannot".to_owned()));
+        }
+        (Guarded::Done(answer), _) => return Ok(answer),
+        (Guarded::Panicked(panic), _) => format!("it failed ({panic})"),
+        (Guarded::Late, _) => "it did not answer in time".to_owned(),
+    };
+    match kind {
+        HookKind::Gate => {
+            Err(Trouble::Blocks(format!("{failed}, and what a gate cannot judge does not pass")))
+        }
+        HookKind::Observer => Err(Trouble::Noted(failed)),
+    }
+}

@@ -1,0 +1,93 @@
+//! Phase 2: nothing forbids the call, it stays inside the roots, and the tool's own rules hold.
+
+use super::{
+    Call, Refused,
+    validate::{Invocation, Validated},
+};
+use crate::{
+    event::What,
+    guard::{Guarded, guarded},
+    outcome::{Phase, Refusal, RefusalCode},
+    policy::{Policy, Verdict, outside_roots},
+};
+
+/// A call that nothing forbids.
+pub struct Checked {
+    pub(super) invocation: Invocation,
+}
+
+/// How long a tool's own check may take.
+const CHECK_LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
+
+impl Call<Validated> {
+    /// Asks the deny rules and the roots first, alone: neither the tool's check nor a hook learns of what is
+    /// forbidden. Then the tool's own rules.
+    pub async fn check(self, policy: &dyn Policy) -> Result<Call<Checked>, Box<Refused>> {
+        let Call { base, state: Validated { invocation } } = self;
+        let refusal = match forbidden(policy, &invocation, &base.scope) {
+            Some(refusal) => Some(refusal),
+            None => own_rules(&invocation, &base).await.err(),
+        };
+        match refusal {
+            None => {
+                base.trail.note(|| What::Checked);
+                Ok(Call { base, state: Checked { invocation } })
+            }
+            Some(refusal) => Err(base.refuse(invocation.tool.label.clone(), Phase::Check, refusal)),
+        }
+    }
+}
+
+impl Call<Checked> {
+    /// The tool, its arguments and what they would do.
+    pub fn invocation(&self) -> &Invocation {
+        &self.state.invocation
+    }
+}
+
+fn forbidden(policy: &dyn Policy, invocation: &Invocation, scope: &crate::tool::Scope) -> Option<Refusal> {
+    if let Some(verdict) = policy.forbids(&invocation.query(scope)) {
+        return Some(denied(&invocation.tool.label, verdict));
+    }
+    outside_roots(&invocation.effects, scope).map(|path| {
+        Refusal::new(
+            RefusalCode::OutsideRoots,
+            format!("The path {:?} is outside the folders you may touch.", path.display().to_string()),
+        )
+        .with_hint("Stay inside the working folder.")
+    })
+}
+
+/// The words for a rule that says no, here and in phase 4.
+pub(super) fn denied(tool: &str, verdict: Verdict) -> Refusal {
+    let why = verdict.reason.map_or(String::new(), |reason| format!(" {reason}"));
+    let rule =
+        verdict.rule.as_ref().map_or("the policy".to_owned(), |rule| format!("the rule `{}`", rule.text));
+    let refusal =
+        Refusal::new(RefusalCode::Denied, format!("A call of `{tool}` like this is denied by {rule}.{why}"));
+    Refusal { rule: verdict.rule, ..refusal }
+        .with_hint("Do it another way, or say what you would need and why.")
+}
+
+async fn own_rules(invocation: &Invocation, base: &super::Base) -> Result<(), Refusal> {
+    let tool = &invocation.tool;
+    let check = tool.tool.check(&base.scope, &invocation.typed);
+    match guarded(check, CHECK_LIMIT, base.token(), &base.trail).await {
+        Guarded::Done(answer) => answer,
+        Guarded::Panicked(panic) => {
+            base.trail.note(|| What::Fault { message: panic.into() });
+            Err(Refusal::new(
+                RefusalCode::Internal,
+                format!("The check of `{}` failed, so the call did not run.", tool.label),
+            ))
+        }
+        Guarded::Late => Err(Refusal::new(
+            RefusalCode::Internal,
+            format!(
+                "The check of `{}` did not finish within {CHECK_LIMIT:?}, so the call did not run.",
+                tool.label
+            ),
+        )),
+        Guarded::Cancelled => Err(super::execute::cancelled()),
+    }
+}

@@ -1,0 +1,334 @@
+//! Phase 5: the body has run, at most once, behind every guard; or the call was stopped just before.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::{
+    FutureExt,
+    future::{AbortHandle, Abortable, BoxFuture},
+};
+use tokio::{sync::oneshot, time::Instant};
+
+use super::{Call, Refused, permit::Permitted, validate::Invocation};
+use crate::{
+    event::What,
+    guard::{
+        Breakers, Claim, Ended, Fence, Fingerprint, Health, Ledger, Pulse, Slot, Spawner, Start, cancellable,
+        drive, panic_text,
+    },
+    outcome::{Failure, FailureKind, Outcome, Output, Phase, Refusal, RefusalCode},
+    tool::{Cx, IdempotencyKey},
+};
+
+/// A call whose body has come to an end, or whose earlier answer was found.
+pub struct Executed {
+    pub(super) ran: Ran,
+}
+
+/// What is known after the body.
+pub(super) struct Ran {
+    pub(super) invocation: Invocation,
+    pub(super) outcome: Outcome,
+    pub(super) attempts: u32,
+    pub(super) replayed: bool,
+    pub(super) claim: Option<OpenClaim>,
+}
+
+/// What stands between a permit and a body.
+#[derive(Clone)]
+pub struct Guards {
+    /// Breakers, shared with admission.
+    pub breakers: Arc<Breakers>,
+    /// Where starts are recorded before anything takes effect.
+    pub ledger: Arc<dyn Ledger>,
+    /// Runs bodies on tasks of their own, so that one that blocks cannot hold up its own deadline. Without
+    /// one, bodies run on the caller's task.
+    pub spawner: Option<Arc<dyn Spawner>>,
+}
+
+/// A claim of the ledger that is not settled yet. Dropped on the way, its effect is unknown.
+pub(super) struct OpenClaim {
+    ledger: Arc<dyn Ledger>,
+    fence: Option<Fence>,
+}
+
+impl OpenClaim {
+    /// The fence, for the terminal record.
+    pub(super) fn close(&mut self) -> Option<Fence> {
+        self.fence.take()
+    }
+}
+
+impl Drop for OpenClaim {
+    fn drop(&mut self) {
+        if let Some(fence) = self.fence.take() {
+            self.ledger.abandon(fence);
+        }
+    }
+}
+
+/// What came of the steps before the body.
+enum Ready {
+    Start(Slot, Option<OpenClaim>, Option<IdempotencyKey>),
+    Answered(Outcome, bool),
+}
+
+impl Call<Permitted> {
+    /// Reserves budget and a place, claims the key, then runs the body under deadlines, with retries, panics
+    /// caught.
+    pub async fn execute(self, guards: &Guards) -> Result<Call<Executed>, Box<Refused>> {
+        let Call { base, state: Permitted { invocation, permit, probe } } = self;
+        let scope = base.scope.clone();
+        let ready = match scope.run.purse().reserve(invocation.tool.spec.name()) {
+            Ok(reservation) => prepare(&base, &invocation, guards).await.inspect(|_| reservation.keep()),
+            Err(refusal) => Err(refusal),
+        };
+        let (slot, claim, key) = match ready {
+            Ok(Ready::Start(slot, claim, key)) => (slot, claim, key),
+            Ok(Ready::Answered(outcome, replayed)) => {
+                let ran = Ran { invocation, outcome, attempts: 0, replayed, claim: None };
+                return Ok(Call { base, state: Executed { ran } });
+            }
+            Err(refusal) => return Err(base.refuse(invocation.tool.label.clone(), Phase::Execute, refusal)),
+        };
+        // The permit is used up here: what follows is the one run it stands for.
+        drop(permit);
+        let cx = Arc::new(Cx::new(
+            scope,
+            base.id.clone(),
+            key,
+            base.token().clone(),
+            Pulse::new(base.trail.clone()),
+        ));
+        let body = Body { invocation: &invocation, cx: &cx, guards };
+        let began = base.scope.run.purse().is_limited().then(Instant::now);
+        let result = body.run(slot, &base).await;
+        if let Some(began) = began {
+            base.scope.run.purse().add_time(began.elapsed());
+        }
+        guards.breakers.record(&invocation.tool.spec, &base.scope, health(&result));
+        drop(probe);
+        let outcome = checked_output(&invocation, result.0);
+        base.trail.note(|| What::Executed { status: outcome.status(), chain: chain(&outcome) });
+        let ran = Ran { outcome, attempts: cx.attempt(), replayed: false, claim, invocation };
+        Ok(Call { base, state: Executed { ran } })
+    }
+}
+
+/// Waits for a place and claims the key. Nothing has happened yet: any refusal here is a clean one.
+async fn prepare(base: &super::Base, invocation: &Invocation, guards: &Guards) -> Result<Ready, Refusal> {
+    let spec = &invocation.tool.spec;
+    if base.token().is_cancelled() {
+        return Err(cancelled());
+    }
+    if spec.requires_idempotency_key && base.key.is_none() {
+        let reason = format!(
+            "`{}` runs only with an idempotency key, and this call brings none.",
+            invocation.tool.label
+        );
+        return Err(Refusal::new(RefusalCode::MissingIdempotencyKey, reason)
+            .with_hint("Give the call an `idempotency_key`."));
+    }
+    let key = match &base.key {
+        Some(key) => Some(key.clone()),
+        None if invocation.effects.read_only => None,
+        None => Some(derived_key(base)),
+    };
+    let entered =
+        cancellable(base.scope.workspace.enter(invocation.effects.class()).boxed(), base.token()).await;
+    let Some(Ok(slot)) = entered else { return Err(cancelled()) };
+    let Some(key) = key else { return Ok(Ready::Start(slot, None, None)) };
+    let start = Start {
+        caller: base.scope.caller.clone(),
+        key: key.clone(),
+        fingerprint: Fingerprint::of(spec, &invocation.args),
+    };
+    match cancellable(guards.ledger.start(start), base.token()).await {
+        Some(Ok(Ok(Claim::Granted(fence)))) => {
+            let claim = OpenClaim { ledger: guards.ledger.clone(), fence: Some(fence) };
+            Ok(Ready::Start(slot, Some(claim), Some(key)))
+        }
+        Some(Ok(Ok(Claim::Replay(settled)))) => Ok(Ready::Answered(settled.outcome, true)),
+        Some(Ok(Ok(Claim::Unfinished))) => Ok(Ready::Answered(Outcome::Failed(unfinished()), true)),
+        Some(Ok(Ok(Claim::Conflict))) => Err(Refusal::new(
+            RefusalCode::IdempotencyConflict,
+            format!("The idempotency key {key} was used before, for other arguments."),
+        )
+        .with_hint("Use a new key for a new intent; repeat the same arguments to get the same answer.")),
+        Some(Ok(Err(fault))) => {
+            base.trail.note(|| What::LedgerFault { message: fault.to_string().into() });
+            Err(Refusal::new(
+                RefusalCode::Internal,
+                "The start of this call could not be recorded, so it did not run.",
+            ))
+        }
+        Some(Err(_)) => {
+            Err(Refusal::new(RefusalCode::Internal, "The ledger failed, so the call did not run."))
+        }
+        None => Err(cancelled()),
+    }
+}
+
+/// A key for a call that brings none. Providers repeat ids, so run, turn and position are part of it.
+fn derived_key(base: &super::Base) -> IdempotencyKey {
+    IdempotencyKey::new(format!("{}/{}/{}/{}", base.scope.run.id(), base.scope.turn, base.position, base.id))
+}
+
+struct Body<'a> {
+    invocation: &'a Invocation,
+    cx: &'a Arc<Cx>,
+    guards: &'a Guards,
+}
+
+/// How a body ended, and whether that speaks against the other side.
+struct Ending(Result<Output, Failure>, Health);
+
+impl Body<'_> {
+    async fn run(&self, slot: Slot, base: &super::Base) -> Ending {
+        let spec = &self.invocation.tool.spec;
+        let mut slot = Some(slot);
+        let mut until = None;
+        loop {
+            let attempt = self.cx.attempt();
+            base.trail.note_again(|| What::Started { attempt });
+            let (ending, kept) = self.attempt(slot.take(), &mut until).await;
+            let Ending(Err(failure), _) = &ending else { return ending };
+            if failure.kind != FailureKind::Retryable {
+                return ending;
+            }
+            let Some(wait) = spec.retry.wait_after(attempt, failure.retry_after) else { return ending };
+            let deadline = *until.get_or_insert_with(|| Instant::now() + spec.timeouts.total);
+            if Instant::now() + wait >= deadline {
+                return ending;
+            }
+            let slept = cancellable(tokio::time::sleep(wait).boxed(), self.cx.token()).await;
+            // A body that still holds its place cannot be started a second time beside itself.
+            if slept.is_none() || kept.is_none() {
+                return ending;
+            }
+            slot = kept;
+            self.cx.next_attempt();
+        }
+    }
+
+    /// One try. Gives the place back unless the body still runs and keeps it.
+    async fn attempt(&self, slot: Option<Slot>, until: &mut Option<Instant>) -> (Ending, Option<Slot>) {
+        let tool = &self.invocation.tool;
+        let body = tool.tool.clone().run(self.cx.clone(), self.invocation.typed.clone());
+        let mut body = AssertUnwindSafe(body).catch_unwind();
+        let (ended, slot) = match &self.guards.spawner {
+            Some(spawner) if !tool.spec.inline => {
+                let (mut remote, _stop) = spawn(&**spawner, body, slot);
+                match drive(&mut remote, self.cx, &tool.spec.timeouts, until).await {
+                    Ended::Done(Ok((result, slot))) => (Ended::Done(result), slot),
+                    // The task is gone without an answer: its runtime is shutting down.
+                    Ended::Done(Err(_)) | Ended::Cancelled => (Ended::Cancelled, None),
+                    Ended::Late(late) => (Ended::Late(late), None),
+                }
+            }
+            _ => (drive(&mut body, self.cx, &tool.spec.timeouts, until).await, slot),
+        };
+        (self.ending(ended), slot)
+    }
+
+    fn ending(&self, ended: Ended<Result<Result<Output, Failure>, Box<dyn std::any::Any + Send>>>) -> Ending {
+        // A stopped write may or may not have happened; only a stopped read is safe to repeat.
+        let stopped = |message: String| {
+            if self.invocation.effects.read_only {
+                return Failure::retryable(message);
+            }
+            Failure::unknown(message)
+                .with_hint("Find out whether it took effect before you do anything like it again.")
+        };
+        match ended {
+            Ended::Done(Ok(Ok(output))) => Ending(Ok(output), Health::Well),
+            Ended::Done(Ok(Err(failure))) => {
+                let health = if failure.kind == FailureKind::Fatal { Health::Well } else { Health::Sick };
+                Ending(Err(failure), health)
+            }
+            Ended::Done(Err(panic)) => {
+                let failure = Failure::fatal("The tool failed unexpectedly and was stopped.")
+                    .with_hint("The same call will fail again; try another way.")
+                    .caused_by(format!("panic: {}", panic_text(&*panic)));
+                Ending(Err(failure), Health::Sick)
+            }
+            Ended::Late(late) => Ending(Err(stopped(format!("The tool was stopped: {late}."))), Health::Sick),
+            Ended::Cancelled => {
+                Ending(Err(stopped("The call was interrupted after it had started.".into())), Health::Well)
+            }
+        }
+    }
+}
+
+type Panicking = Result<Result<Output, Failure>, Box<dyn std::any::Any + Send>>;
+
+/// Runs a body on a task of its own. The place in the workspace goes along and is free when the body ends, not
+/// when somebody stops waiting for it.
+fn spawn(
+    spawner: &dyn Spawner,
+    body: futures_util::future::CatchUnwind<AssertUnwindSafe<BoxFuture<'static, Result<Output, Failure>>>>,
+    slot: Option<Slot>,
+) -> (oneshot::Receiver<(Panicking, Option<Slot>)>, AbortOnDrop) {
+    let (answer, remote) = oneshot::channel();
+    let (handle, registration) = AbortHandle::new_pair();
+    let body = Abortable::new(body, registration);
+    spawner.spawn(Box::pin(async move {
+        if let Ok(result) = body.await {
+            let _ = answer.send((result, slot));
+        }
+    }));
+    (remote, AbortOnDrop(handle))
+}
+
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// An output that breaks the tool's own schema does not reach the model as if it were right.
+fn checked_output(invocation: &Invocation, result: Result<Output, Failure>) -> Outcome {
+    let output = match result {
+        Ok(output) => output,
+        Err(failure) => return Outcome::Failed(failure),
+    };
+    let Some(schema) = &invocation.tool.output else { return Outcome::Ok(output) };
+    let broken = match output.structured() {
+        Some(value) if schema.accepts(value) => return Outcome::Ok(output),
+        Some(value) => {
+            schema.violations(value).into_iter().map(|v| format!("{} {}", v.pointer, v.message)).collect()
+        }
+        None => vec!["no JSON came at all".to_owned()],
+    };
+    let done = if invocation.effects.read_only { "" } else { " What it was asked to do may have happened." };
+    Outcome::Failed(
+        Failure::fatal(format!("The tool ran, but its output is not what it declares.{done}"))
+            .with_hint("The same call will fail again; look for the result another way.")
+            .caused_by(broken.join("; ")),
+    )
+}
+
+fn health(ending: &Ending) -> Health {
+    ending.1
+}
+
+fn chain(outcome: &Outcome) -> Vec<String> {
+    match outcome {
+        Outcome::Failed(failure) => failure.chain(),
+        _ => Vec::new(),
+    }
+}
+
+/// The refusal of a call that was stopped before it started.
+pub(super) fn cancelled() -> Refusal {
+    Refusal::new(RefusalCode::Cancelled, "The call was interrupted before it started; nothing happened.")
+        .with_hint("Propose it again if it is still wanted.")
+}
+
+fn unfinished() -> Failure {
+    Failure::unknown(
+        "This call was started before and never came to an end; nobody knows whether it took effect.",
+    )
+    .with_hint("Find out whether it took effect before you do anything like it again.")
+}

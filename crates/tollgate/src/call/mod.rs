@@ -1,0 +1,144 @@
+//! One call on its way: `Call<S>` carries what it has earned so far.
+//!
+//! Each phase is one file with one consuming method and the state it earns. A state's fields are private to
+//! its file and the ones after it, so skipping a phase, forging a permit or running a body twice does not
+//! compile.
+
+use std::{sync::Arc, time::Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    event::{Events, Trail},
+    outcome::{Phase, Refusal},
+    tool::{CallId, IdempotencyKey, Scope},
+};
+
+mod proposed;
+mod resolve;
+mod validate;
+mod check;
+mod before;
+mod permit;
+mod execute;
+mod after;
+mod settle;
+
+pub use after::Finished;
+pub use before::{MAX_REWRITES, Passed, Prepared};
+pub use check::Checked;
+pub use execute::{Executed, Guards};
+pub use permit::{Permit, Permitted};
+pub use proposed::{Proposed, RawInput};
+pub use resolve::Resolved;
+pub use settle::Records;
+pub use validate::{Invocation, MAX_INPUT_BYTES, Validated};
+
+/// A proposed call in the state `S`.
+#[must_use = "every call is answered: walk it to its end"]
+pub struct Call<S> {
+    base: Base,
+    state: S,
+}
+
+/// What a call carries whatever its state.
+struct Base {
+    id: CallId,
+    scope: Arc<Scope>,
+    position: usize,
+    key: Option<IdempotencyKey>,
+    lane: Lane,
+    trail: Trail,
+    events: Events,
+    began: Instant,
+    rounds: u32,
+    context: Vec<String>,
+}
+
+/// The batch a call runs in.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lane {
+    /// The batch's token; the run's own where there is no batch.
+    pub(crate) token: Option<CancellationToken>,
+    pub(crate) concurrent: bool,
+}
+
+/// A call that was stopped before it ran, with the reason. It still has to be settled.
+#[must_use = "a refused call is answered too: settle it"]
+pub struct Refused {
+    base: Base,
+    tool: Arc<str>,
+    phase: Phase,
+    refusal: Refusal,
+}
+
+impl<S> Call<S> {
+    /// The call's own id.
+    pub fn id(&self) -> &CallId {
+        &self.base.id
+    }
+
+    fn with<T>(self, state: impl FnOnce(S) -> T) -> Call<T> {
+        Call { base: self.base, state: state(self.state) }
+    }
+
+    pub(crate) fn lane(&mut self, lane: Lane) {
+        self.base.lane = lane;
+    }
+}
+
+impl Base {
+    fn token(&self) -> &CancellationToken {
+        self.lane.token.as_ref().unwrap_or_else(|| self.scope.run.token())
+    }
+
+    fn refuse(self, tool: Arc<str>, phase: Phase, refusal: Refusal) -> Box<Refused> {
+        Box::new(Refused { base: self, tool, phase, refusal })
+    }
+}
+
+impl Call<Validated> {
+    /// Stops a call that is not to start any more.
+    pub(crate) fn cancel(self) -> Box<Refused> {
+        let tool = self.state.invocation.tool.label.clone();
+        self.base.refuse(tool, Phase::Check, execute::cancelled())
+    }
+}
+
+impl Refused {
+    /// The call's own id.
+    pub fn id(&self) -> &CallId {
+        &self.base.id
+    }
+
+    /// Why.
+    pub fn refusal(&self) -> &Refusal {
+        &self.refusal
+    }
+
+    /// The tool as resolved, or the name as proposed.
+    pub fn tool(&self) -> &Arc<str> {
+        &self.tool
+    }
+
+    /// In which phase.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+}
+
+impl<S> std::fmt::Debug for Call<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = std::any::type_name::<S>().rsplit("::").next();
+        f.debug_struct("Call").field("id", &self.base.id).field("state", &state).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Refused")
+            .field("id", &self.base.id)
+            .field("refusal", &self.refusal)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,190 @@
+//! Phase 4: policy, and where it says so a person, allows exactly these arguments.
+
+use std::{hash::BuildHasher, sync::Arc};
+
+use super::{Call, Refused, before::Prepared, check::denied, validate::Invocation};
+use crate::{
+    event::What,
+    guard::{Breakers, Probe, cancellable},
+    outcome::{Phase, Refusal, RefusalCode},
+    policy::{Answer, Approver, Decision, Digest, Opinion, Policy, Question, RuleRef, Verdict},
+};
+
+/// Proof that a call was allowed. Only this file can make one, and it cannot be cloned.
+#[derive(Debug)]
+pub struct Permit {
+    by: Arc<str>,
+}
+
+/// A call that may run: the arguments and the permit for exactly them, inseparable.
+pub struct Permitted {
+    pub(super) invocation: Invocation,
+    pub(super) permit: Permit,
+    pub(super) probe: Option<Probe>,
+}
+
+impl Permit {
+    /// The rule, default or person that allowed it.
+    pub fn by(&self) -> &str {
+        &self.by
+    }
+}
+
+impl Call<Prepared> {
+    /// Admission first: nobody is asked about a call that could not run. Then policy, the tool's own opinion,
+    /// and a person, on the final arguments.
+    pub async fn permit(
+        self,
+        policy: &dyn Policy,
+        approver: &dyn Approver,
+        breakers: &Arc<Breakers>,
+    ) -> Result<Call<Permitted>, Box<Refused>> {
+        let Call { base, state: Prepared { invocation } } = self;
+        let admitted = admit(&invocation, &base, breakers).and_then(|probe| {
+            base.scope.run.window().admit(base.scope.turn, || same_call(&invocation)).map(|()| probe)
+        });
+        let decided = match admitted {
+            Ok(probe) => decide(&invocation, &base, policy, approver).await.map(|permit| (probe, permit)),
+            Err(refusal) => Err(refusal),
+        };
+        match decided {
+            Ok((probe, permit)) => {
+                base.trail.note(|| What::Permitted { by: permit.by.clone() });
+                Ok(Call { base, state: Permitted { invocation, permit, probe } })
+            }
+            Err(refusal) => Err(base.refuse(invocation.tool.label.clone(), Phase::Permit, refusal)),
+        }
+    }
+}
+
+fn admit(
+    invocation: &Invocation,
+    base: &super::Base,
+    breakers: &Arc<Breakers>,
+) -> Result<Option<Probe>, Refusal> {
+    let (spec, scope) = (&invocation.tool.spec, &base.scope);
+    let probe = breakers.admit(spec, scope)?;
+    scope.run.purse().admit(spec.name())?;
+    if spec.requires_interaction && !scope.interactive {
+        let reason =
+            format!("`{}` needs a person to interact with, and nobody is there.", invocation.tool.label);
+        return Err(
+            Refusal::new(RefusalCode::RequiresInteraction, reason).with_hint("Do without it in this run.")
+        );
+    }
+    Ok(probe)
+}
+
+/// A number that equal calls of one process share.
+fn same_call(invocation: &Invocation) -> u64 {
+    let address = Arc::as_ptr(&invocation.tool) as usize;
+    foldhash::fast::FixedState::default().hash_one((address, &invocation.args))
+}
+
+impl Call<super::Checked> {
+    /// What phase 4 would say, with nobody asked and nothing reserved or counted.
+    pub(crate) fn foresee(
+        self,
+        policy: &dyn Policy,
+        breakers: &Arc<Breakers>,
+    ) -> Result<Foreseen, Box<Refused>> {
+        let Call { base, state: super::Checked { invocation } } = self;
+        let label = invocation.tool.label.clone();
+        let verdict =
+            admit(&invocation, &base, breakers).and_then(|_probe| judge(&invocation, &base, policy));
+        match verdict {
+            Ok(verdict) => Ok((label, (base.id, verdict))),
+            Err(refusal) => Err(base.refuse(label, Phase::Permit, refusal)),
+        }
+    }
+}
+
+pub(crate) type Foreseen = (Arc<str>, (crate::tool::CallId, Verdict));
+
+/// Policy and the tool's own opinion, the stricter of the two. A deny is a refusal already.
+fn judge(invocation: &Invocation, base: &super::Base, policy: &dyn Policy) -> Result<Verdict, Refusal> {
+    let opinion = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        invocation.tool.tool.authorize(&base.scope, &invocation.typed)
+    }));
+    let opinion = opinion.unwrap_or_else(|_| {
+        Opinion::Deny(Refusal::new(
+            RefusalCode::Internal,
+            "The tool's own permission check failed, so it did not run.",
+        ))
+    });
+    let verdict = policy.decide(&invocation.query(&base.scope));
+    match (verdict.decision, opinion) {
+        (Decision::Deny, _) => Err(denied(&invocation.tool.label, verdict)),
+        (_, Opinion::Deny(refusal)) => Err(refusal),
+        (_, Opinion::Ask(reason)) => {
+            Ok(Verdict { decision: Decision::Ask, reason: Some(reason.into()), ..verdict })
+        }
+        (_, Opinion::Abstain) => Ok(verdict),
+    }
+}
+
+async fn decide(
+    invocation: &Invocation,
+    base: &super::Base,
+    policy: &dyn Policy,
+    approver: &dyn Approver,
+) -> Result<Permit, Refusal> {
+    let verdict = judge(invocation, base, policy)?;
+    if verdict.decision == Decision::Allow {
+        return Ok(Permit { by: by(&verdict) });
+    }
+    let (query, rule) = (invocation.query(&base.scope), verdict.rule);
+    let reason = verdict.reason.unwrap_or_else(|| "a rule asks about it".into());
+    let digest = Digest::of(&query);
+    if base.scope.approvals.take(&digest) {
+        return Ok(Permit { by: "an earlier approval of exactly this call".into() });
+    }
+    base.trail.note(|| What::Asked { rule: rule.as_ref().map(|rule| rule.text.clone()) });
+    base.trail.flush();
+    let question = Question {
+        call: &base.id,
+        tool: query.tool,
+        args: query.args,
+        effects: query.effects,
+        rule: rule.clone(),
+        reason,
+        digest,
+    };
+    // The person may take any time; only a cancellation ends the wait.
+    match cancellable(approver.ask(question), base.token()).await {
+        Some(Ok(Answer::Yes)) => Ok(Permit { by: "a person".into() }),
+        Some(Ok(Answer::No(message))) => Err(said_no(rule, message)),
+        Some(Ok(Answer::Nobody)) => Err(nobody(invocation, rule)),
+        Some(Err(_)) => Err(Refusal::new(
+            RefusalCode::ApprovalRequired,
+            "The question could not be asked, so the call did not run.",
+        )),
+        None => Err(super::execute::cancelled()),
+    }
+}
+
+fn by(verdict: &Verdict) -> Arc<str> {
+    match (&verdict.rule, &verdict.reason) {
+        (Some(rule), _) => rule.text.clone(),
+        (None, Some(reason)) => reason.clone(),
+        (None, None) => "the policy".into(),
+    }
+}
+
+fn said_no(rule: Option<RuleRef>, message: Option<String>) -> Refusal {
+    let reason = match message {
+        Some(message) => format!("The person said no: {message}"),
+        None => "The person said no.".to_owned(),
+    };
+    let refusal = Refusal::new(RefusalCode::Denied, reason)
+        .with_hint("Do not try the same again; ask what to do instead.");
+    Refusal { rule, ..refusal }
+}
+
+fn nobody(invocation: &Invocation, rule: Option<RuleRef>) -> Refusal {
+    let tool = &invocation.tool.spec.id;
+    let reason = format!("A call of `{tool}` needs a person's yes, and nobody is there to give it.");
+    let refusal = Refusal::new(RefusalCode::ApprovalRequired, reason)
+        .with_hint(format!("The rule `allow {tool}` would let it run; do something else meanwhile."));
+    Refusal { rule, ..refusal }
+}

@@ -1,0 +1,127 @@
+//! What a model wrote: a name and a text that may be arguments. The only state that can be deserialised.
+
+use std::{fmt, sync::Arc, time::Instant};
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::{Base, Call, Lane};
+use crate::{
+    event::{Events, Trail},
+    outcome::{Refusal, RefusalCode},
+    tool::{CallId, IdempotencyKey, Scope},
+};
+
+/// A call as it was proposed. Nothing in it is believed yet.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proposed {
+    /// The call's own id.
+    pub id: CallId,
+    /// The tool's name, as the model wrote it.
+    pub name: String,
+    /// The arguments, as the model wrote them.
+    #[serde(default)]
+    pub input: RawInput,
+    /// A key of the caller's, under which the call takes effect at most once.
+    #[serde(default)]
+    pub idempotency_key: Option<IdempotencyKey>,
+    #[serde(skip)]
+    fault: Option<Refusal>,
+}
+
+/// The text of the arguments, untouched, so that duplicate keys and the like are still seen.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct RawInput(Box<str>);
+
+impl Proposed {
+    /// A proposed call.
+    pub fn new(id: impl AsRef<str>, name: impl Into<String>, input: impl Into<RawInput>) -> Self {
+        Self {
+            id: CallId::new(id),
+            name: name.into(),
+            input: input.into(),
+            idempotency_key: None,
+            fault: None,
+        }
+    }
+
+    /// The same, under a key of the caller's.
+    #[must_use]
+    pub fn with_key(mut self, key: impl AsRef<str>) -> Self {
+        self.idempotency_key = Some(IdempotencyKey::new(key));
+        self
+    }
+
+    /// The same, but it will be answered with `protocol_error` and never run: its turn is malformed or cut.
+    #[must_use]
+    pub fn broken(mut self, reason: impl Into<String>) -> Self {
+        self.fault = Some(
+            Refusal::new(RefusalCode::ProtocolError, reason)
+                .with_hint("Propose the call again, whole and with an id of its own."),
+        );
+        self
+    }
+
+    pub(crate) fn fault(&self) -> Option<&Refusal> {
+        self.fault.as_ref()
+    }
+}
+
+impl Call<Proposed> {
+    /// Puts a proposed call on the path. `position` is its place in the turn.
+    pub fn propose(proposed: Proposed, position: usize, scope: &Arc<Scope>, events: &Events) -> Self {
+        Self {
+            base: Base {
+                id: proposed.id.clone(),
+                scope: scope.clone(),
+                position,
+                key: proposed.idempotency_key.clone(),
+                lane: Lane::default(),
+                trail: Trail::default(),
+                events: events.clone(),
+                began: Instant::now(),
+                rounds: 0,
+                context: Vec::new(),
+            },
+            state: proposed,
+        }
+    }
+}
+
+impl RawInput {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for RawInput {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<String> for RawInput {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<&serde_json::Value> for RawInput {
+    fn from(value: &serde_json::Value) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
+impl<'de> Deserialize<'de> for RawInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.get().into()))
+    }
+}
+
+impl fmt::Debug for RawInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&crate::json::shorten(&self.0, 200))
+    }
+}

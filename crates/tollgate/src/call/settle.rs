@@ -1,0 +1,174 @@
+//! The end: trust is labelled, what is too long is put aside, the one terminal record is written.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{
+    Base, Call, Refused,
+    after::Finished,
+    execute::{OpenClaim, Ran},
+};
+use crate::{
+    event::What,
+    guard::Ledger,
+    outcome::{Item, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, preview_of},
+    tool::{Origin, ResultLimit},
+};
+
+/// Where ends are recorded and long results are kept.
+#[derive(Clone)]
+pub struct Records {
+    /// The ledger.
+    pub ledger: Arc<dyn Ledger>,
+    /// The store of long results; without one, what is cut is gone, and the result says so.
+    pub results: Option<Arc<dyn ResultStore>>,
+}
+
+impl Call<Finished> {
+    /// Gives the call its one answer.
+    pub async fn settle(self, records: &Records) -> Settled {
+        let Call { base, state: Finished { ran } } = self;
+        let Ran { invocation, outcome, attempts, replayed, mut claim, .. } = ran;
+        let trust = trust_of(&invocation, &outcome);
+        let label = invocation.tool.label.clone();
+        let limit = invocation.tool.spec.max_result;
+        let (outcome, offloaded) = fit(outcome, limit, records, &base).await;
+        let mut settled = base.answer(label, outcome, Phase::Execute);
+        settled.attempts = attempts;
+        settled.replayed = replayed;
+        settled.trust = trust;
+        settled.offloaded = offloaded;
+        let fence = claim.as_mut().and_then(OpenClaim::close);
+        base.record(fence, settled, records).await
+    }
+}
+
+impl Refused {
+    /// Gives the refused call its one answer.
+    pub async fn settle(self, records: &Records) -> Settled {
+        let Refused { base, tool, phase, refusal } = self;
+        let settled = base.answer(tool, Outcome::Refused(refusal), phase);
+        base.record(None, settled, records).await
+    }
+}
+
+impl Base {
+    fn answer(&self, tool: Arc<str>, outcome: Outcome, phase: Phase) -> Settled {
+        Settled {
+            id: self.id.clone(),
+            tool,
+            outcome,
+            phase,
+            duration: std::time::Duration::ZERO,
+            was_concurrent: self.lane.concurrent,
+            attempts: 0,
+            replayed: false,
+            trust: Trust::TrustedSystem,
+            offloaded: None,
+            context: Vec::new(),
+            evidence: OnceLock::new(),
+        }
+    }
+
+    async fn record(
+        mut self,
+        fence: Option<crate::guard::Fence>,
+        mut settled: Settled,
+        records: &Records,
+    ) -> Settled {
+        settled.context = std::mem::take(&mut self.context);
+        if fence.is_some() || records.ledger.records_all() {
+            // The answer stands even where it could not be written: the effect has happened and is known.
+            if let Err(fault) = records.ledger.settle(fence, &settled).await {
+                self.trail.note(|| What::LedgerFault { message: fault.to_string().into() });
+            }
+        }
+        self.trail.note(|| What::Settled {
+            status: settled.status(),
+            phase: settled.phase,
+            code: settled.refusal().map(|refusal| refusal.code),
+            attempts: settled.attempts,
+            was_concurrent: settled.was_concurrent,
+        });
+        let now = self.trail.last().unwrap_or_else(std::time::Instant::now);
+        settled.duration = now.saturating_duration_since(self.began);
+        self.trail.flush();
+        settled
+    }
+}
+
+/// What a bridged tool, or one that talks to the outside, gives back is data and never instructions.
+fn trust_of(invocation: &super::Invocation, outcome: &Outcome) -> Trust {
+    let outside = invocation.tool.spec.id.origin != Origin::Builtin || invocation.effects.open_world;
+    let marked = matches!(outcome, Outcome::Ok(output) if output.untrusted);
+    if outside || marked { Trust::UntrustedContent } else { Trust::TrustedSystem }
+}
+
+async fn fit(
+    outcome: Outcome,
+    limit: ResultLimit,
+    records: &Records,
+    base: &Base,
+) -> (Outcome, Option<Offloaded>) {
+    match (outcome, limit) {
+        (Outcome::Ok(output), ResultLimit::Chars(limit)) if exceeds(&output, limit) => {
+            let (output, offloaded) = put_aside(output, limit, records, base).await;
+            (Outcome::Ok(output), offloaded)
+        }
+        (Outcome::Failed(mut failure), limit) => {
+            let limit = match limit {
+                ResultLimit::Chars(limit) => limit,
+                ResultLimit::Unlimited => usize::MAX,
+            };
+            if failure.message.len() > limit {
+                failure.message = preview_of(&failure.message, limit, "The rest was not kept.").text;
+            }
+            (Outcome::Failed(failure), None)
+        }
+        (outcome, _) => (outcome, None),
+    }
+}
+
+/// Keeps the whole and leaves the model a preview. Pictures stay where they are.
+async fn put_aside(
+    output: Output,
+    limit: usize,
+    records: &Records,
+    base: &Base,
+) -> (Output, Option<Offloaded>) {
+    let Output { items, untrusted } = output;
+    let (pictures, texts): (Vec<_>, Vec<_>) =
+        items.into_iter().partition(|item| matches!(item, Item::Image { .. }));
+    let whole: Arc<str> = texts.into_iter().map(into_text).collect::<Vec<_>>().join("\n").into();
+    let kept = match &records.results {
+        None => None,
+        Some(store) => match store.keep(whole.clone()).await {
+            Ok(reference) => Some(reference),
+            Err(fault) => {
+                base.trail.note(|| What::StoreFault { message: fault.to_string().into() });
+                None
+            }
+        },
+    };
+    let note = match &kept {
+        Some(reference) => format!("The whole is kept as {reference}."),
+        None => "The rest was not kept; ask for less at a time.".to_owned(),
+    };
+    let preview = preview_of(&whole, limit, &note);
+    let offloaded = Offloaded {
+        result: kept,
+        chars: preview.chars,
+        lines: preview.lines,
+        omitted_chars: preview.omitted_chars,
+    };
+    let mut shown = Output::text(preview.text);
+    shown.items.extend(pictures);
+    (Output { untrusted, ..shown }, Some(offloaded))
+}
+
+fn into_text(item: Item) -> String {
+    match item {
+        Item::Text { text } => text,
+        Item::Json { json } => json.to_string(),
+        Item::Image { .. } => String::new(),
+    }
+}

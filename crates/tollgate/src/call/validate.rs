@@ -1,0 +1,144 @@
+//! Phase 1: the text is strict JSON that the tool's schema accepts, parsed once into what the body wants.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use serde_json::Value;
+
+use super::{Call, Refused, Resolved};
+use crate::{
+    catalog::Registered,
+    event::What,
+    json::{NotStrict, parse_strict},
+    outcome::{Phase, Refusal, RefusalCode, Violation},
+    policy::Query,
+    tool::{Concurrency, Effects, Scope, ToolSpec},
+};
+
+/// The longest text of arguments that is read.
+pub const MAX_INPUT_BYTES: usize = 4 << 20;
+
+/// A call whose arguments are what its tool asks for.
+pub struct Validated {
+    pub(super) invocation: Invocation,
+}
+
+/// A tool with arguments it accepts, and what they would do.
+pub struct Invocation {
+    pub(super) tool: Arc<Registered>,
+    pub(super) args: Value,
+    pub(super) typed: Arc<dyn Any + Send + Sync>,
+    pub(super) effects: Effects,
+}
+
+impl Call<Resolved> {
+    /// Parses, validates, and computes the effects; each once.
+    pub fn validate(self) -> Result<Call<Validated>, Box<Refused>> {
+        let Call { base, state: Resolved { tool, input } } = self;
+        match arguments(&tool, input.as_str()) {
+            Ok((args, typed)) => {
+                // Effects that cannot be computed are the worst there are.
+                let effects = catch_unwind(AssertUnwindSafe(|| tool.tool.effects(&base.scope, &typed)))
+                    .unwrap_or_else(|_| Effects::worst());
+                base.trail.note(|| What::Validated { concurrency: effects.class() });
+                Ok(Call { base, state: Validated { invocation: Invocation { tool, args, typed, effects } } })
+            }
+            Err(refusal) => Err(base.refuse(tool.label.clone(), Phase::Validate, refusal)),
+        }
+    }
+}
+
+type Arguments = (Value, Arc<dyn Any + Send + Sync>);
+
+fn arguments(tool: &Registered, text: &str) -> Result<Arguments, Refusal> {
+    let args = parse_strict(text, MAX_INPUT_BYTES).map_err(|error| not_json(&error))?;
+    if !args.is_object() || !tool.input.accepts(&args) {
+        return Err(invalid(tool, violations(tool, &args)));
+    }
+    let typed = catch_unwind(AssertUnwindSafe(|| tool.tool.parse(&args)))
+        .unwrap_or_else(|_| Err("the arguments could not be read".to_owned()));
+    let typed = typed.map_err(|message| {
+        invalid(tool, vec![Violation { pointer: String::new(), message, did_you_mean: None }])
+    })?;
+    Ok((args, typed))
+}
+
+fn not_json(error: &NotStrict) -> Refusal {
+    let code = match error {
+        NotStrict::TooLong { .. } | NotStrict::TooDeep(_) => RefusalCode::TooLarge,
+        NotStrict::DuplicateKey { .. } | NotStrict::Syntax { .. } => RefusalCode::InvalidJson,
+    };
+    let hint = match code {
+        RefusalCode::TooLarge => "Send less in one call: split the work, or write large content in parts.",
+        _ => "Send one JSON object with each field once, and nothing around it.",
+    };
+    Refusal::new(code, format!("The arguments cannot be read as JSON: {error}.")).with_hint(hint)
+}
+
+fn violations(tool: &Registered, args: &Value) -> Vec<Violation> {
+    if args.is_object() {
+        return tool.input.violations(args);
+    }
+    let message = match args {
+        Value::String(text) if text.trim_start().starts_with('{') => {
+            "expected an object, came a string that holds one; send the object itself".to_owned()
+        }
+        other => format!("expected an object, came {}", crate::json::shorten(&other.to_string(), 60)),
+    };
+    vec![Violation { pointer: String::new(), message, did_you_mean: None }]
+}
+
+fn invalid(tool: &Registered, violations: Vec<Violation>) -> Refusal {
+    let list: Vec<_> = violations
+        .iter()
+        .map(|violation| match violation.pointer.as_str() {
+            "" => violation.message.clone(),
+            pointer => format!("{pointer}: {}", violation.message),
+        })
+        .collect();
+    let reason = format!("The arguments do not fit the schema of `{}`: {}.", tool.label, list.join("; "));
+    let refusal = Refusal::new(RefusalCode::InvalidArguments, reason);
+    Refusal { violations, ..refusal }.with_hint("Correct these fields and call again.")
+}
+
+impl Call<Validated> {
+    /// What dispatch goes by.
+    pub fn class(&self) -> Concurrency {
+        self.state.invocation.effects.class()
+    }
+
+    /// The tool, its arguments and what they would do.
+    pub fn invocation(&self) -> &Invocation {
+        &self.state.invocation
+    }
+}
+
+impl Call<Validated> {
+    pub(crate) fn query(&self) -> Query<'_> {
+        self.state.invocation.query(&self.base.scope)
+    }
+}
+
+impl Invocation {
+    /// The tool's metadata.
+    pub fn tool(&self) -> &ToolSpec {
+        &self.tool.spec
+    }
+
+    /// The arguments.
+    pub fn args(&self) -> &Value {
+        &self.args
+    }
+
+    /// What the call would do.
+    pub fn effects(&self) -> &Effects {
+        &self.effects
+    }
+
+    pub(super) fn query<'a>(&'a self, scope: &'a Scope) -> Query<'a> {
+        Query::new(&self.tool.spec, &self.args, &self.effects, scope)
+    }
+}

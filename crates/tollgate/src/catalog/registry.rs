@@ -1,0 +1,154 @@
+//! The registry: immutable; what is wrong with a tool is an error when it is registered.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use foldhash::fast::RandomState;
+
+use crate::{
+    schema::{BadSchema, Compiled},
+    tool::{BadName, Erased, Origin, Route, Tool, ToolId, ToolSpec, erase},
+};
+
+/// The tools of a program. Registering returns a new registry; an old one never changes.
+#[derive(Clone, Default)]
+pub struct Registry {
+    tools: Vec<Arc<Registered>>,
+    taken: HashMap<Arc<str>, ToolId, RandomState>,
+    routes: HashMap<Route, Vec<String>>,
+}
+
+/// A tool with everything that is computed once.
+pub(crate) struct Registered {
+    pub(crate) spec: ToolSpec,
+    pub(crate) label: Arc<str>,
+    pub(crate) input: Compiled,
+    pub(crate) output: Option<Compiled>,
+    pub(crate) tool: Arc<dyn Erased>,
+}
+
+/// Why a tool cannot be registered. Names the tool.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// Its name cannot be one.
+    #[error("tool {tool:?}: {source}")]
+    Name {
+        /// The name as given.
+        tool: String,
+        /// What is wrong with it.
+        source: BadName,
+    },
+    /// Its name or alias is taken.
+    #[error("tool `{tool}`: the name `{name}` is already taken by `{by}`")]
+    Duplicate {
+        /// The tool that came second.
+        tool: String,
+        /// The name both want.
+        name: String,
+        /// The tool that has it.
+        by: String,
+    },
+    /// Its schema cannot be used.
+    #[error("tool `{tool}`: {source}")]
+    Schema {
+        /// The tool.
+        tool: String,
+        /// What is wrong with it.
+        source: BadSchema,
+    },
+    /// Two built-in or same-server names would be one on the wire.
+    #[error("tool `{tool}`: {message}")]
+    Other {
+        /// The tool.
+        tool: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+impl Registry {
+    /// No tools.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with one tool more.
+    pub fn with(mut self, tool: impl Tool) -> Result<Self, RegistryError> {
+        self.add(erase(tool))?;
+        Ok(self)
+    }
+
+    /// The same with a route: a name under which only these tools are exposed.
+    #[must_use]
+    pub fn with_route(mut self, route: Route, tools: Vec<String>) -> Self {
+        self.routes.insert(route, tools);
+        self
+    }
+
+    /// The metadata of every tool, in the order of registration.
+    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.tools.iter().map(|tool| &tool.spec)
+    }
+
+    pub(crate) fn tools(&self) -> &[Arc<Registered>] {
+        &self.tools
+    }
+
+    pub(crate) fn routes(&self) -> &HashMap<Route, Vec<String>> {
+        &self.routes
+    }
+
+    fn add(&mut self, tool: Arc<dyn Erased>) -> Result<(), RegistryError> {
+        let spec = tool.spec();
+        let name = spec.id.to_string();
+        let schema = |source| RegistryError::Schema { tool: name.clone(), source };
+        let input = Compiled::arguments(&spec.input_schema).map_err(schema)?;
+        let output = spec.output_schema.as_ref().map(Compiled::any).transpose().map_err(schema)?;
+        // An alias from outside could take the place of a built-in, so only built-ins have them.
+        let aliases = if spec.id.origin == Origin::Builtin { &spec.aliases[..] } else { &[] };
+        let wanted: Vec<Arc<str>> = std::iter::once(label(&spec.id))
+            .chain(aliases.iter().map(|alias| alias.as_str().into()))
+            .collect();
+        for wanted in &wanted {
+            if let Some(by) = self.taken.get(wanted) {
+                return Err(RegistryError::Duplicate {
+                    tool: name,
+                    name: wanted.to_string(),
+                    by: by.to_string(),
+                });
+            }
+        }
+        for wanted in &wanted {
+            self.taken.insert(wanted.clone(), spec.id.clone());
+        }
+        self.tools.push(Arc::new(Registered { label: wanted[0].clone(), spec, input, output, tool }));
+        Ok(())
+    }
+}
+
+/// The name a tool is called by: its own for built-ins and for bridged tools that carry their server's prefix
+/// already, `server__tool` otherwise.
+fn label(id: &ToolId) -> Arc<str> {
+    match &id.origin {
+        Origin::Builtin => id.name.as_str().into(),
+        Origin::Server(server) => {
+            let own = id.name.as_str();
+            if own.starts_with(&format!("mcp__{server}__")) || own.starts_with(&format!("{server}__")) {
+                own.into()
+            } else {
+                format!("{server}__{own}").into()
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.tools.iter().map(|tool| &tool.spec.id)).finish()
+    }
+}
+
+impl fmt::Debug for Registered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registered").field("id", &self.spec.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,175 @@
+//! Runs batches in order and gathers one answer per call, in call order.
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use tokio_util::sync::CancellationToken;
+
+use super::{partition::partition, turn::Stop};
+use crate::{
+    call::{Call, Lane, Refused, Validated},
+    event::{Events, What},
+    outcome::{Settled, Status},
+    pipeline::{Pipeline, Walked},
+    tool::{CallId, Concurrency, Interrupt, OnFatal, Scope},
+};
+
+#[expect(clippy::large_enum_variant, reason = "nearly every one is the large one")]
+/// A call after phases 0 and 1, waiting for its turn.
+pub(crate) enum Waiting {
+    /// Refused already; still to be settled in its place.
+    Refused(Box<Refused>),
+    /// Ready to walk on.
+    Valid(Call<Validated>),
+    /// Began while the model was still writing; its answer is on its way.
+    Eager(Eager),
+}
+
+pub(crate) struct Eager {
+    pub(crate) id: CallId,
+    pub(crate) answer: tokio::sync::oneshot::Receiver<Walked>,
+    pub(crate) on_fatal: OnFatal,
+}
+
+/// What a turn's batches share.
+pub(crate) struct Gather<'a> {
+    pub(crate) pipeline: &'a Arc<Pipeline>,
+    pub(crate) scope: &'a Arc<Scope>,
+    pub(crate) events: &'a Events,
+    pub(crate) cap: usize,
+    pub(crate) stop: &'a Stop,
+    /// The tokens of a batch that began while the model was still writing.
+    pub(crate) begun: Option<(CancellationToken, CancellationToken)>,
+}
+
+impl Gather<'_> {
+    /// One answer per waiting call, in their order.
+    pub(crate) async fn run(&self, waiting: Vec<Waiting>) -> Vec<Settled> {
+        let classes: Vec<_> = waiting.iter().map(Waiting::class).collect();
+        let mut answers: Vec<Option<Settled>> = waiting.iter().map(|_| None).collect();
+        let mut waiting: Vec<_> = waiting.into_iter().map(Some).collect();
+        for (index, places) in partition(&classes).into_iter().enumerate() {
+            let batch: Vec<_> = places.filter_map(|at| waiting[at].take().map(|call| (at, call))).collect();
+            let calls = || batch.iter().map(|(_, call)| call.id().clone()).collect();
+            self.events.tell_with(self.scope.run.id(), || What::Batch { index, calls: calls() });
+            for (at, settled) in self.batch(batch).await {
+                answers[at] = Some(settled);
+            }
+        }
+        answers.into_iter().flatten().collect()
+    }
+
+    async fn batch(&self, batch: Vec<(usize, Waiting)>) -> Vec<(usize, Settled)> {
+        let (token, soft) = self.tokens(&batch);
+        let concurrent = batch.len() > 1;
+        let mut queue = batch.into_iter();
+        let mut running = FuturesUnordered::new();
+        let (mut answers, mut leaving) = (Vec::new(), Vec::new());
+        loop {
+            while running.len() < self.cap
+                && let Some((at, call)) = queue.next()
+            {
+                let on_fatal = call.on_fatal();
+                let walk = self.walk(call, &token, &soft, concurrent);
+                running.push(async move { (at, on_fatal, walk.await) });
+            }
+            match running.next().await {
+                None => break,
+                Some((at, _, Walked::Leaves(call))) => leaving.push((at, call)),
+                Some((at, on_fatal, Walked::Settled(settled))) => {
+                    if self.stops_siblings(on_fatal, &settled) {
+                        token.cancel();
+                    }
+                    answers.push((at, settled));
+                }
+            }
+        }
+        // What a rewrite made too dangerous for the batch runs alone, right after it.
+        leaving.sort_by_key(|(at, _)| *at);
+        for (at, call) in leaving {
+            let alone = self.walk(Waiting::Valid(call), &self.scope.run.token().child_token(), &soft, false);
+            if let Walked::Settled(settled) = alone.await {
+                answers.push((at, settled));
+            }
+        }
+        answers
+    }
+
+    fn tokens(&self, batch: &[(usize, Waiting)]) -> (CancellationToken, CancellationToken) {
+        let begun = batch.iter().any(|(_, call)| matches!(call, Waiting::Eager(_)));
+        if let Some((token, soft)) = self.begun.as_ref().filter(|_| begun) {
+            return (token.clone(), soft.clone());
+        }
+        let token = self.scope.run.token().child_token();
+        let soft = self.stop.begin_batch(&token);
+        (token, soft)
+    }
+
+    /// A fatal end of a tool that says so, or a budget that is used up, stops the others of the batch.
+    fn stops_siblings(&self, on_fatal: OnFatal, settled: &Settled) -> bool {
+        let fatal = on_fatal == OnFatal::StopSiblings && settled.status() == Status::FatalError;
+        fatal || self.scope.run.purse().is_spent()
+    }
+
+    fn walk<'a>(
+        &'a self,
+        call: Waiting,
+        token: &CancellationToken,
+        soft: &CancellationToken,
+        concurrent: bool,
+    ) -> BoxFuture<'a, Walked> {
+        let mut call = match call {
+            Waiting::Refused(refused) => {
+                return Box::pin(
+                    async move { Walked::Settled(refused.settle(&self.pipeline.records).await) },
+                );
+            }
+            Waiting::Eager(eager) => return Box::pin(eager.answer()),
+            Waiting::Valid(call) => call,
+        };
+        if token.is_cancelled() || self.stop.is_stopped() {
+            let refused = call.cancel();
+            return Box::pin(async move { Walked::Settled(refused.settle(&self.pipeline.records).await) });
+        }
+        let token = match call.invocation().tool().interrupt {
+            Interrupt::Cancel => soft.clone(),
+            Interrupt::Block => token.clone(),
+        };
+        call.lane(Lane { token: Some(token), concurrent });
+        let within = if concurrent { Concurrency::ReadOnly } else { Concurrency::Unsafe };
+        Box::pin(self.pipeline.walk(call, within))
+    }
+}
+
+impl Waiting {
+    fn class(&self) -> Option<Concurrency> {
+        match self {
+            Self::Refused(_) => None,
+            Self::Valid(call) => Some(call.class()),
+            Self::Eager(_) => Some(Concurrency::ReadOnly),
+        }
+    }
+
+    fn on_fatal(&self) -> OnFatal {
+        match self {
+            Self::Refused(_) => OnFatal::Isolate,
+            Self::Valid(call) => call.invocation().tool().on_fatal,
+            Self::Eager(eager) => eager.on_fatal,
+        }
+    }
+
+    fn id(&self) -> &CallId {
+        match self {
+            Self::Refused(refused) => refused.id(),
+            Self::Valid(call) => call.id(),
+            Self::Eager(eager) => &eager.id,
+        }
+    }
+}
+
+impl Eager {
+    /// Waits for the answer. A walk that vanished with its runtime is answered as interrupted.
+    pub(crate) async fn answer(self) -> Walked {
+        self.answer.await.unwrap_or_else(|_| Walked::Settled(Settled::vanished(self.id)))
+    }
+}

@@ -1,0 +1,167 @@
+//! One model turn: its calls against one pinned tool list, and the handle that interrupts it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    gather::{Gather, Waiting},
+    stream::TurnStream,
+};
+use crate::{
+    call::{Call, Proposed},
+    catalog::Snapshot,
+    event::Events,
+    outcome::Settled,
+    pipeline::Pipeline,
+    tool::{CallId, Scope},
+};
+
+/// A turn about to be dispatched. The tool list is pinned when it is made.
+pub struct Turn {
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) scope: Arc<Scope>,
+    pub(super) events: Events,
+    pub(super) cap: usize,
+    pub(super) stop: Stop,
+}
+
+/// Interrupts a running turn. Cheap to clone and to send elsewhere.
+#[derive(Debug, Clone)]
+pub struct Interrupter {
+    stop: Stop,
+    run: CancellationToken,
+}
+
+/// What interrupts a turn from outside.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stop(Arc<Mutex<StopState>>);
+
+#[derive(Debug, Default)]
+struct StopState {
+    stopped: bool,
+    soft: Option<CancellationToken>,
+}
+
+impl Turn {
+    pub(crate) fn new(pipeline: Arc<Pipeline>, scope: Arc<Scope>, events: Events, cap: usize) -> Self {
+        Self { pipeline, scope, events, cap: cap.max(1), stop: Stop::default() }
+    }
+
+    /// The tools this turn's calls are judged against.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.pipeline.snapshot
+    }
+
+    /// The handle that interrupts this turn.
+    pub fn interrupter(&self) -> Interrupter {
+        Interrupter { stop: self.stop.clone(), run: self.scope.run.token().clone() }
+    }
+
+    /// Runs the calls of a whole turn. One answer for each id, in call order, always.
+    pub async fn run(self, calls: Vec<Proposed>) -> Vec<Settled> {
+        let waiting = answer_shared_ids_once(calls)
+            .into_iter()
+            .map(|(position, proposed)| self.begin(position, proposed))
+            .collect();
+        self.gather().run(waiting).await
+    }
+
+    /// Takes the calls one by one, while the model is still writing.
+    pub fn streaming(self) -> TurnStream {
+        TurnStream::new(self)
+    }
+
+    pub(super) fn begin(&self, position: usize, proposed: Proposed) -> Waiting {
+        let call = Call::propose(proposed, position, &self.scope, &self.events);
+        match self.pipeline.begin(call) {
+            Ok(call) => Waiting::Valid(call),
+            Err(refused) => Waiting::Refused(refused),
+        }
+    }
+
+    pub(super) fn gather(&self) -> Gather<'_> {
+        Gather {
+            pipeline: &self.pipeline,
+            scope: &self.scope,
+            events: &self.events,
+            cap: self.cap,
+            stop: &self.stop,
+            begun: None,
+        }
+    }
+}
+
+/// Of calls that share an id none runs, and the one answer says so. Keeps each call's place in the turn.
+fn answer_shared_ids_once(calls: Vec<Proposed>) -> Vec<(usize, Proposed)> {
+    let mut seen: HashMap<CallId, usize> = HashMap::with_capacity(calls.len());
+    let mut kept: Vec<(usize, Proposed)> = Vec::with_capacity(calls.len());
+    for (position, proposed) in calls.into_iter().enumerate() {
+        match seen.get(&proposed.id) {
+            Some(first) => {
+                let (_, call) = &mut kept[*first];
+                *call = call.clone().broken(shared_id(&proposed.id));
+            }
+            None => {
+                seen.insert(proposed.id.clone(), kept.len());
+                kept.push((position, proposed));
+            }
+        }
+    }
+    kept
+}
+
+pub(super) fn shared_id(id: &CallId) -> String {
+    let shown = crate::json::shorten(id.as_str(), 80);
+    format!("More than one call of this turn has the id {shown:?}; none of them ran.")
+}
+
+impl Interrupter {
+    /// The person said something new: tools that may be cancelled stop, the others finish, nothing else starts.
+    pub fn new_message(&self) {
+        let mut state = self.stop.lock();
+        state.stopped = true;
+        if let Some(soft) = state.soft.take() {
+            soft.cancel();
+        }
+    }
+
+    /// The person wants everything to stop: every call of the run is cancelled.
+    pub fn stop_everything(&self) {
+        self.stop.lock().stopped = true;
+        self.run.cancel();
+    }
+}
+
+impl Stop {
+    /// The token for the batch's interruptible calls.
+    pub(super) fn begin_batch(&self, batch: &CancellationToken) -> CancellationToken {
+        let soft = batch.child_token();
+        let mut state = self.lock();
+        if state.stopped {
+            soft.cancel();
+        }
+        state.soft = Some(soft.clone());
+        soft
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.lock().stopped
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, StopState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Turn")
+            .field("run", self.scope.run.id())
+            .field("turn", &self.scope.turn)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,201 @@
+//! The gate itself: tools, policy, hooks and guards wired once; calls and turns walk through it.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::{
+    call::{Call, Guards, Proposed, Records},
+    catalog::{Registry, Snapshot},
+    dispatch::Turn,
+    event::{Events, Subscription},
+    explain::{Explanation, explain},
+    guard::{BreakerSettings, Breakers, Ledger, MemoryLedger, Spawner, TokioSpawner},
+    hook::{ErasedHook, Hook, Hooks},
+    outcome::{ResultStore, Settled},
+    pipeline::Pipeline,
+    policy::{Approver, Nobody, Policy, Rules},
+    tool::Scope,
+};
+
+/// The boundary between what a model asks for and what happens.
+///
+/// Cheap to clone; clones are the same gate.
+#[derive(Clone)]
+pub struct Tollgate {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    registry: RwLock<Registry>,
+    pipeline: RwLock<Arc<Pipeline>>,
+    events: Events,
+    cap: usize,
+}
+
+/// Wires a gate. What is not given is on the safe side: no rules (so most calls ask), nobody to ask.
+#[must_use]
+pub struct Builder {
+    registry: Registry,
+    policy: Arc<dyn Policy>,
+    approver: Arc<dyn Approver>,
+    hooks: Vec<Arc<dyn ErasedHook>>,
+    breakers: BreakerSettings,
+    ledger: Arc<dyn Ledger>,
+    results: Option<Arc<dyn ResultStore>>,
+    spawner: Option<Arc<dyn Spawner>>,
+    cap: usize,
+}
+
+/// How many calls of one batch run at the same time.
+pub const DEFAULT_CONCURRENCY: usize = 10;
+
+/// How many keys the ledger in memory remembers.
+const REMEMBERED_KEYS: usize = 10_000;
+
+impl Tollgate {
+    /// A gate for these tools. Inside a tokio runtime, bodies run on tasks of it.
+    pub fn builder(registry: Registry) -> Builder {
+        Builder {
+            registry,
+            policy: Arc::new(Rules::new()),
+            approver: Arc::new(Nobody),
+            hooks: Vec::new(),
+            breakers: BreakerSettings::default(),
+            ledger: Arc::new(MemoryLedger::new(REMEMBERED_KEYS)),
+            results: None,
+            spawner: TokioSpawner::current().map(|spawner| Arc::new(spawner) as Arc<dyn Spawner>),
+            cap: DEFAULT_CONCURRENCY,
+        }
+    }
+
+    /// Walks one call to its one answer.
+    pub async fn call(&self, scope: &Arc<Scope>, call: Proposed) -> Settled {
+        let pipeline = self.pinned();
+        pipeline.run(Call::propose(call, 0, scope, &self.inner.events)).await
+    }
+
+    /// Begins a turn: pins the tool list its calls will be judged against.
+    pub fn turn(&self, scope: &Arc<Scope>) -> Turn {
+        Turn::new(self.pinned(), scope.clone(), self.inner.events.clone(), self.inner.cap)
+    }
+
+    /// Says what would happen to a call and why. Runs no body and no hook, asks nobody, reserves nothing.
+    pub async fn explain(&self, scope: &Arc<Scope>, call: Proposed) -> Explanation {
+        explain(&self.pinned(), scope, call).await
+    }
+
+    /// Begins to observe everything that happens. `capacity` bounds what waits for a slow observer.
+    pub fn observe(&self, capacity: usize) -> Subscription {
+        self.inner.events.subscribe(capacity)
+    }
+
+    /// Between turns: asks every tool anew whether it is enabled, and pins a new list. A turn that has begun
+    /// keeps the list it was given.
+    pub fn refresh(&self) {
+        let registry = self.inner.registry.read().unwrap_or_else(PoisonError::into_inner).clone();
+        self.replace(registry);
+    }
+
+    /// Between turns: other tools from now on.
+    pub fn replace(&self, registry: Registry) {
+        let mut pipeline = self.inner.pipeline.write().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = Arc::new(Snapshot::take(&registry, &*pipeline.policy));
+        *pipeline = Arc::new(Pipeline { snapshot, ..(**pipeline).clone() });
+        *self.inner.registry.write().unwrap_or_else(PoisonError::into_inner) = registry;
+    }
+
+    /// The tools as they are offered now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.pinned().snapshot.clone()
+    }
+
+    /// The breakers, to be looked at, opened and reset.
+    pub fn breakers(&self) -> Arc<Breakers> {
+        self.pinned().guards.breakers.clone()
+    }
+
+    fn pinned(&self) -> Arc<Pipeline> {
+        self.inner.pipeline.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Builder {
+    /// Who decides.
+    pub fn policy(mut self, policy: impl Policy) -> Self {
+        self.policy = Arc::new(policy);
+        self
+    }
+
+    /// Who is asked.
+    pub fn approver(mut self, approver: impl Approver) -> Self {
+        self.approver = Arc::new(approver);
+        self
+    }
+
+    /// One hook more, after those already there.
+    pub fn hook(mut self, hook: impl Hook) -> Self {
+        self.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// When breakers open.
+    pub fn breakers(mut self, settings: BreakerSettings) -> Self {
+        self.breakers = settings;
+        self
+    }
+
+    /// Where starts and ends are recorded.
+    pub fn ledger(mut self, ledger: impl Ledger) -> Self {
+        self.ledger = Arc::new(ledger);
+        self
+    }
+
+    /// Where results are kept that are too long for the model.
+    pub fn results(mut self, results: impl ResultStore) -> Self {
+        self.results = Some(Arc::new(results));
+        self
+    }
+
+    /// What runs bodies beside the caller. `None`: they run on the caller's own task, and one that blocks its
+    /// thread cannot be stopped in time.
+    pub fn spawner(mut self, spawner: Option<Arc<dyn Spawner>>) -> Self {
+        self.spawner = spawner;
+        self
+    }
+
+    /// How many calls of a batch run at the same time; 1 is one after the other.
+    pub fn max_concurrency(mut self, cap: usize) -> Self {
+        self.cap = cap.max(1);
+        self
+    }
+
+    /// The gate.
+    pub fn build(self) -> Tollgate {
+        let snapshot = Arc::new(Snapshot::take(&self.registry, &*self.policy));
+        let pipeline = Pipeline {
+            snapshot,
+            policy: self.policy,
+            approver: self.approver,
+            hooks: Hooks::new(self.hooks),
+            guards: Guards {
+                breakers: Arc::new(Breakers::new(self.breakers)),
+                ledger: self.ledger.clone(),
+                spawner: self.spawner,
+            },
+            records: Records { ledger: self.ledger, results: self.results },
+        };
+        Tollgate {
+            inner: Arc::new(Inner {
+                registry: RwLock::new(self.registry),
+                pipeline: RwLock::new(Arc::new(pipeline)),
+                events: Events::default(),
+                cap: self.cap,
+            }),
+        }
+    }
+}
+
+impl std::fmt::Debug for Tollgate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tollgate").field("concurrency", &self.inner.cap).finish_non_exhaustive()
+    }
+}

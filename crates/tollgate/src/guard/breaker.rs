@@ -1,0 +1,258 @@
+//! Stops calling what keeps failing: per tool, capability, server and route; closed, open, half-open.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde::Serialize;
+use tokio::time::Instant;
+
+use crate::{
+    outcome::{Refusal, RefusalCode},
+    tool::{Origin, Route, Scope, ToolSpec},
+};
+
+/// What a breaker is counted by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BreakerKey {
+    /// One tool.
+    Tool(Arc<str>),
+    /// Every tool of a capability.
+    Capability(Arc<str>),
+    /// Every tool of a server.
+    Server(Arc<str>),
+    /// Everything on a route.
+    Route(Route),
+}
+
+/// When a breaker opens and when it is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BreakerSettings {
+    /// Consecutive failures of the other side (not wrong arguments) that open it.
+    pub failures: u32,
+    /// How long it stays open before one call is let through to try.
+    pub cooldown: Duration,
+}
+
+/// Where a breaker stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakerState {
+    /// Calls pass.
+    Closed,
+    /// Calls are refused.
+    Open,
+    /// One call is trying; the others are refused.
+    HalfOpen,
+}
+
+/// One breaker, as people look at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breaker {
+    /// What it is counted by.
+    pub key: BreakerKey,
+    /// Where it stands.
+    pub state: BreakerState,
+    /// Consecutive failures.
+    pub failures: u32,
+    /// Until it is tried again.
+    pub retry_after: Option<Duration>,
+}
+
+/// All breakers. Only keys that failed lately take room.
+#[derive(Debug)]
+pub struct Breakers {
+    settings: BreakerSettings,
+    // The healthy path is one load: nothing is locked while nothing fails.
+    watched: AtomicUsize,
+    cells: Mutex<HashMap<BreakerKey, Cell>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    failures: u32,
+    opened: Option<Opened>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Opened {
+    until: Option<Instant>,
+    trying: bool,
+}
+
+/// How a call ended, as breakers see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// The other side works, whatever it thought of the arguments.
+    Well,
+    /// The other side failed.
+    Sick,
+}
+
+/// A call that was let through. While a breaker is half-open it is the one that tries.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Probe {
+    breakers: Arc<Breakers>,
+    trying: Vec<BreakerKey>,
+}
+
+impl Default for BreakerSettings {
+    fn default() -> Self {
+        Self { failures: 5, cooldown: Duration::from_secs(30) }
+    }
+}
+
+impl Breakers {
+    /// Breakers with these settings, all closed.
+    pub fn new(settings: BreakerSettings) -> Self {
+        Self { settings, watched: AtomicUsize::new(0), cells: Mutex::default() }
+    }
+
+    /// Every breaker that is not simply closed and clean.
+    pub fn list(&self) -> Vec<Breaker> {
+        let now = Instant::now();
+        let mut list: Vec<_> = self.lock().iter().map(|(key, cell)| cell.show(key.clone(), now)).collect();
+        list.sort_by(|a, b| a.key.cmp(&b.key));
+        list
+    }
+
+    /// Opens a breaker by hand; it stays open until it is reset.
+    pub fn open(&self, key: BreakerKey) {
+        let mut cells = self.lock();
+        cells.insert(key, Cell { failures: 0, opened: Some(Opened { until: None, trying: false }) });
+        self.watched.store(cells.len(), Ordering::Release);
+    }
+
+    /// Closes a breaker and forgets its failures.
+    pub fn reset(&self, key: &BreakerKey) {
+        let mut cells = self.lock();
+        cells.remove(key);
+        self.watched.store(cells.len(), Ordering::Release);
+    }
+
+    /// Lets a call through, or says when to come back.
+    pub(crate) fn admit(self: &Arc<Self>, spec: &ToolSpec, scope: &Scope) -> Result<Option<Probe>, Refusal> {
+        if self.watched.load(Ordering::Acquire) == 0 {
+            return Ok(None);
+        }
+        let now = Instant::now();
+        let mut cells = self.lock();
+        let keys = keys_of(spec, scope);
+        if let Some(key) = keys.iter().find(|key| cells.get(key).is_some_and(|cell| !cell.lets_through(now)))
+        {
+            let wait = cells.get(key).and_then(|cell| cell.show(key.clone(), now).retry_after);
+            return Err(refusal(key, wait));
+        }
+        let mut trying = Vec::new();
+        for key in keys {
+            if let Some(opened) = cells.get_mut(&key).and_then(|cell| cell.opened.as_mut()) {
+                opened.trying = true;
+                trying.push(key);
+            }
+        }
+        Ok((!trying.is_empty()).then(|| Probe { breakers: self.clone(), trying }))
+    }
+
+    /// Counts how a call ended.
+    pub(crate) fn record(&self, spec: &ToolSpec, scope: &Scope, health: Health) {
+        if health == Health::Well && self.watched.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut cells = self.lock();
+        for key in keys_of(spec, scope) {
+            match health {
+                Health::Well => {
+                    // A breaker opened by hand is closed by hand.
+                    let by_hand = cells.get(&key).and_then(|c| c.opened).is_some_and(|o| o.until.is_none());
+                    if !by_hand {
+                        cells.remove(&key);
+                    }
+                }
+                Health::Sick => {
+                    let cell = cells.entry(key).or_insert(Cell { failures: 0, opened: None });
+                    cell.failures += 1;
+                    if cell.failures >= self.settings.failures || cell.opened.is_some() {
+                        let until = Some(Instant::now() + self.settings.cooldown);
+                        cell.opened = Some(Opened { until, trying: false });
+                    }
+                }
+            }
+        }
+        self.watched.store(cells.len(), Ordering::Release);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<BreakerKey, Cell>> {
+        self.cells.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cell {
+    fn lets_through(&self, now: Instant) -> bool {
+        match self.opened {
+            None => true,
+            Some(opened) => !opened.trying && opened.until.is_some_and(|until| now >= until),
+        }
+    }
+
+    fn show(&self, key: BreakerKey, now: Instant) -> Breaker {
+        let state = match self.opened {
+            None => BreakerState::Closed,
+            Some(opened) if opened.trying || opened.until.is_some_and(|until| now >= until) => {
+                BreakerState::HalfOpen
+            }
+            Some(_) => BreakerState::Open,
+        };
+        let retry_after = self.opened.and_then(|o| o.until).map(|until| until.saturating_duration_since(now));
+        Breaker { key, state, failures: self.failures, retry_after }
+    }
+}
+
+// A trial that never came to an end (refused later, cancelled) makes room for the next one.
+impl Drop for Probe {
+    fn drop(&mut self) {
+        let mut cells = self.breakers.lock();
+        for key in &self.trying {
+            if let Some(opened) = cells.get_mut(key).and_then(|cell| cell.opened.as_mut()) {
+                opened.trying = false;
+            }
+        }
+    }
+}
+
+fn keys_of(spec: &ToolSpec, scope: &Scope) -> Vec<BreakerKey> {
+    let mut keys = vec![BreakerKey::Tool(spec.id.to_string().into())];
+    keys.extend(spec.capability.clone().map(BreakerKey::Capability));
+    if let Origin::Server(server) = &spec.id.origin {
+        keys.push(BreakerKey::Server(server.clone()));
+    }
+    keys.extend(scope.route.clone().map(BreakerKey::Route));
+    keys
+}
+
+fn refusal(key: &BreakerKey, wait: Option<Duration>) -> Refusal {
+    let reason = format!("The breaker of {key} is open: it failed too often lately, or was opened by hand.");
+    let mut refusal = Refusal::new(RefusalCode::CircuitOpen, reason);
+    refusal.retry_after_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    refusal.with_hint(match wait {
+        Some(wait) => format!("Do something else and come back in {} s.", wait.as_secs().max(1)),
+        None => "It stays open until a person resets it; do something else.".to_owned(),
+    })
+}
+
+impl fmt::Display for BreakerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tool(name) => write!(f, "tool `{name}`"),
+            Self::Capability(name) => write!(f, "capability `{name}`"),
+            Self::Server(name) => write!(f, "server `{name}`"),
+            Self::Route(name) => write!(f, "route `{name}`"),
+        }
+    }
+}

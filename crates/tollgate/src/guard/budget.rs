@@ -1,0 +1,160 @@
+//! What a run may spend: calls, tool time, tokens, money; in all, and calls per tool.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use serde::Serialize;
+
+use crate::outcome::{Refusal, RefusalCode};
+
+/// Limits of a run; what is not set has none.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Budget {
+    /// Executed calls.
+    pub calls: Option<u64>,
+    /// Time spent in tool bodies, added up.
+    pub tool_time: Option<Duration>,
+    /// Tokens, as the loop counts them.
+    pub tokens: Option<u64>,
+    /// Money in millionths of a dollar, as the loop counts it.
+    pub microdollars: Option<u64>,
+    /// Executed calls of single tools, by name.
+    pub calls_of: HashMap<String, u64>,
+}
+
+/// What a run has spent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Spent {
+    /// Executed calls.
+    pub calls: u64,
+    /// Time in tool bodies.
+    pub tool_time: Duration,
+    /// Tokens.
+    pub tokens: u64,
+    /// Millionths of a dollar.
+    pub microdollars: u64,
+    /// Executed calls of the tools that have a limit of their own.
+    pub calls_of: HashMap<String, u64>,
+}
+
+/// The counters of one run.
+#[derive(Debug)]
+pub struct Purse {
+    budget: Budget,
+    limited: bool,
+    spent: Mutex<Spent>,
+}
+
+/// One call, counted; given back if it never starts.
+#[must_use]
+pub(crate) struct Reservation<'a> {
+    purse: &'a Purse,
+    tool: &'a str,
+    kept: bool,
+}
+
+impl Purse {
+    pub(crate) fn new(budget: Budget) -> Self {
+        Self { limited: budget != Budget::default(), budget, spent: Mutex::default() }
+    }
+
+    /// What was spent. Calls and tool time are counted only where a limit is set.
+    pub fn spent(&self) -> Spent {
+        self.lock().clone()
+    }
+
+    /// Counts tokens and money of a model turn.
+    pub fn charge(&self, tokens: u64, microdollars: u64) {
+        let mut spent = self.lock();
+        spent.tokens += tokens;
+        spent.microdollars += microdollars;
+    }
+
+    /// Refuses when a limit is reached; counts nothing.
+    pub(crate) fn admit(&self, tool: &str) -> Result<(), Refusal> {
+        if self.limited { self.room(&self.lock(), tool) } else { Ok(()) }
+    }
+
+    /// Counts one call, atomically with the check that there is room for it.
+    pub(crate) fn reserve<'a>(&'a self, tool: &'a str) -> Result<Reservation<'a>, Refusal> {
+        if self.limited {
+            let mut spent = self.lock();
+            self.room(&spent, tool)?;
+            spent.calls += 1;
+            if self.budget.calls_of.contains_key(tool) {
+                *spent.calls_of.entry(tool.to_owned()).or_default() += 1;
+            }
+        }
+        Ok(Reservation { purse: self, tool, kept: false })
+    }
+
+    /// True when time, tokens or money are used up: what still runs is stopped too.
+    pub(crate) fn is_spent(&self) -> bool {
+        let over = |limit: Option<u64>, spent: u64| limit.is_some_and(|limit| spent >= limit);
+        self.limited && {
+            let spent = self.lock();
+            self.budget.tool_time.is_some_and(|limit| spent.tool_time >= limit)
+                || over(self.budget.tokens, spent.tokens)
+                || over(self.budget.microdollars, spent.microdollars)
+        }
+    }
+
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limited
+    }
+
+    pub(crate) fn add_time(&self, took: Duration) {
+        self.lock().tool_time += took;
+    }
+
+    fn room(&self, spent: &Spent, tool: &str) -> Result<(), Refusal> {
+        let budget = &self.budget;
+        let of_tool = spent.calls_of.get(tool).copied().unwrap_or(0);
+        let full = if budget.calls.is_some_and(|limit| spent.calls >= limit) {
+            format!("all {} calls of this run are used", spent.calls)
+        } else if budget.calls_of.get(tool).is_some_and(|limit| of_tool >= *limit) {
+            format!("all {of_tool} calls of `{tool}` in this run are used")
+        } else if budget.tool_time.is_some_and(|limit| spent.tool_time >= limit) {
+            format!("the run's tool time of {:.1} s is used", spent.tool_time.as_secs_f64())
+        } else if budget.tokens.is_some_and(|limit| spent.tokens >= limit) {
+            format!("all {} tokens of this run are used", spent.tokens)
+        } else if budget.microdollars.is_some_and(|limit| spent.microdollars >= limit) {
+            "the run's money is used".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(Refusal::new(
+            RefusalCode::BudgetExhausted,
+            format!("The budget does not allow another call: {full}."),
+        )
+        .with_hint("Finish with what you have, and say what is left to do."))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reservation<'_> {
+    /// The call started: it stays counted.
+    pub(crate) fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        if self.kept || !self.purse.limited {
+            return;
+        }
+        let mut spent = self.purse.lock();
+        spent.calls -= 1;
+        if let Some(count) = spent.calls_of.get_mut(self.tool) {
+            *count -= 1;
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Drives a body to its end, its deadline or its cancellation, whichever comes first.
+
+use std::{
+    any::Any,
+    future::Future,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::{Mutex, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    event::{Progress, Trail},
+    tool::{Cx, Timeouts},
+};
+
+/// How driving a body ended.
+#[derive(Debug)]
+pub(crate) enum Ended<T> {
+    /// It came to its own end, maybe while it was being stopped.
+    Done(T),
+    /// It did not end in time.
+    Late(Late),
+    /// It was cancelled and did not end by itself.
+    Cancelled,
+}
+
+/// Which deadline passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Late {
+    Connect(Duration),
+    Idle(Duration),
+    Total(Duration),
+}
+
+/// How long a body that was told to stop may take to clean up.
+const GRACE: Duration = Duration::from_millis(250);
+
+/// Polls once, on the caller's own waker. Quick work ends here, before any timer is made.
+pub(crate) async fn first_poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    std::future::poll_fn(|task: &mut Context<'_>| Poll::Ready(Pin::new(&mut *future).poll(task))).await
+}
+
+/// Drives `body` until it ends, a deadline passes or the call is cancelled.
+///
+/// `until` is when the whole call, retries included, must be over. On a deadline or a cancellation the body
+/// is told through its token and has a moment to end by itself; what it then says is taken.
+pub(crate) async fn drive<F: Future + Unpin>(
+    body: &mut F,
+    cx: &Cx,
+    timeouts: &Timeouts,
+    until: &mut Option<Instant>,
+) -> Ended<F::Output> {
+    if let Poll::Ready(done) = first_poll(body).await {
+        return Ended::Done(done);
+    }
+    let pulse = cx.pulse();
+    pulse.flush();
+    let started = Instant::now();
+    let until = *until.get_or_insert(started + timeouts.total);
+    loop {
+        let (next, late) = pulse.next_deadline(timeouts, started, until);
+        tokio::select! {
+            biased;
+            done = &mut *body => return Ended::Done(done),
+            () = cx.cancelled() => return stop(body, cx, Ended::Cancelled).await,
+            () = sleep_until(next) => {
+                // Progress may have moved the deadline while we slept.
+                if pulse.next_deadline(timeouts, started, until).0 <= Instant::now() {
+                    return stop(body, cx, Ended::Late(late)).await;
+                }
+            }
+        }
+    }
+}
+
+/// How a short piece of somebody else's code ended: a check, a hook.
+#[derive(Debug)]
+pub(crate) enum Guarded<T> {
+    Done(T),
+    Panicked(String),
+    Late,
+    Cancelled,
+}
+
+/// Runs somebody else's code with panics caught, within a limit, until cancelled.
+pub(crate) async fn guarded<T>(
+    work: BoxFuture<'_, T>,
+    limit: Duration,
+    token: &CancellationToken,
+    trail: &Trail,
+) -> Guarded<T> {
+    let mut work = AssertUnwindSafe(work).catch_unwind();
+    let done = match first_poll(&mut work).await {
+        Poll::Ready(done) => done,
+        Poll::Pending => {
+            trail.flush();
+            tokio::select! {
+                biased;
+                done = work => done,
+                () = token.cancelled() => return Guarded::Cancelled,
+                () = tokio::time::sleep(limit) => return Guarded::Late,
+            }
+        }
+    };
+    match done {
+        Ok(value) => Guarded::Done(value),
+        Err(panic) => Guarded::Panicked(panic_text(&*panic)),
+    }
+}
+
+/// Waits without a limit, panics caught. `None` when the token was cancelled first.
+pub(crate) async fn cancellable<T>(
+    work: BoxFuture<'_, T>,
+    token: &CancellationToken,
+) -> Option<Result<T, String>> {
+    let mut work = AssertUnwindSafe(work).catch_unwind();
+    let done = match first_poll(&mut work).await {
+        Poll::Ready(done) => done,
+        Poll::Pending => tokio::select! {
+            biased;
+            done = work => done,
+            () = token.cancelled() => return None,
+        },
+    };
+    Some(done.map_err(|panic| panic_text(&*panic)))
+}
+
+/// What a panic said, for the operator.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without words".to_owned())
+}
+
+async fn stop<F: Future + Unpin>(body: &mut F, cx: &Cx, otherwise: Ended<F::Output>) -> Ended<F::Output> {
+    cx.token().cancel();
+    tokio::time::timeout(GRACE, body).await.map_or(otherwise, Ended::Done)
+}
+
+/// Signs of life of a running body.
+#[derive(Debug)]
+pub(crate) struct Pulse {
+    trail: Trail,
+    beat: Mutex<Option<Instant>>,
+}
+
+impl Pulse {
+    pub(crate) fn new(trail: Trail) -> Self {
+        Self { trail, beat: Mutex::new(None) }
+    }
+
+    pub(crate) fn beat(&self, progress: Progress) {
+        self.connected();
+        self.trail.progress(progress);
+    }
+
+    pub(crate) fn connected(&self) {
+        *self.beat.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// What was noted so far reaches observers before the long wait begins.
+    fn flush(&self) {
+        self.trail.flush();
+    }
+
+    fn next_deadline(&self, timeouts: &Timeouts, started: Instant, until: Instant) -> (Instant, Late) {
+        let beat = *self.beat.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = (until, Late::Total(timeouts.total));
+        let mut sooner = |at: Instant, late: Late| {
+            if at < next.0 {
+                next = (at, late);
+            }
+        };
+        if let Some(idle) = timeouts.idle {
+            sooner(beat.unwrap_or(started) + idle, Late::Idle(idle));
+        }
+        if let (Some(connect), None) = (timeouts.connect, beat) {
+            sooner(started + connect, Late::Connect(connect));
+        }
+        next
+    }
+}
+
+impl std::fmt::Display for Late {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Connect(limit) => write!(f, "it did not connect within {limit:?}"),
+            Self::Idle(limit) => write!(f, "it made no progress for {limit:?}"),
+            Self::Total(limit) => write!(f, "it did not finish within {limit:?}"),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What stands between a permit and a body: exclusivity, budgets, breakers, deadlines, retries, the ledger.
+
+mod spawn;
+mod workspace;
+mod run;
+mod budget;
+mod repetition;
+mod breaker;
+mod retry;
+mod deadline;
+mod idempotency;
+
+pub use breaker::{Breaker, BreakerKey, BreakerSettings, BreakerState, Breakers};
+pub(crate) use breaker::{Health, Probe};
+pub use budget::{Budget, Purse, Spent};
+pub(crate) use deadline::{Ended, Guarded, Pulse, cancellable, drive, guarded, panic_text};
+pub use idempotency::{Claim, Fence, Fingerprint, Ledger, LedgerFault, MemoryLedger, Start};
+pub use repetition::Repetition;
+pub use retry::RetryPolicy;
+pub use run::{Run, RunBuilder};
+pub use spawn::{Spawner, TokioSpawner};
+pub(crate) use workspace::Slot;
+pub use workspace::Workspace;

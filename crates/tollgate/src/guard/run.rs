@@ -1,0 +1,105 @@
+//! One run of an agent: what it may spend, what it repeats, and the token that stops it.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    budget::{Budget, Purse},
+    repetition::{Repetition, Window},
+};
+use crate::tool::RunId;
+
+/// A handle to one run. Clones are the same run; its counters end with the last clone.
+#[derive(Debug, Clone)]
+pub struct Run {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    id: RunId,
+    token: CancellationToken,
+    purse: Purse,
+    window: Window,
+}
+
+/// Sets the limits of a run.
+#[derive(Debug)]
+pub struct RunBuilder {
+    id: RunId,
+    token: CancellationToken,
+    budget: Budget,
+    repetition: Repetition,
+}
+
+impl Run {
+    /// A run with no budget and the usual repetition guard.
+    pub fn new(id: impl AsRef<str>) -> Self {
+        Self::builder(id).build()
+    }
+
+    /// A run with limits.
+    pub fn builder(id: impl AsRef<str>) -> RunBuilder {
+        RunBuilder {
+            id: RunId::new(id),
+            token: CancellationToken::new(),
+            budget: Budget::default(),
+            repetition: Repetition::default(),
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &RunId {
+        &self.inner.id
+    }
+
+    /// The token that stops everything of this run. Batches and calls have children of it.
+    pub fn token(&self) -> &CancellationToken {
+        &self.inner.token
+    }
+
+    /// What it has spent, and may still.
+    pub fn purse(&self) -> &Purse {
+        &self.inner.purse
+    }
+
+    pub(crate) fn window(&self) -> &Window {
+        &self.inner.window
+    }
+}
+
+impl RunBuilder {
+    /// What the run may spend.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// How often the same call may come turn after turn.
+    #[must_use]
+    pub fn repetition(mut self, repetition: Repetition) -> Self {
+        self.repetition = repetition;
+        self
+    }
+
+    /// A token of a larger session that stops this run too.
+    #[must_use]
+    pub fn under(mut self, session: &CancellationToken) -> Self {
+        self.token = session.child_token();
+        self
+    }
+
+    /// The run.
+    pub fn build(self) -> Run {
+        Run {
+            inner: Arc::new(Inner {
+                id: self.id,
+                token: self.token,
+                purse: Purse::new(self.budget),
+                window: Window::new(self.repetition),
+            }),
+        }
+    }
+}

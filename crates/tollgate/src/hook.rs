@@ -1,0 +1,167 @@
+//! Hooks: what may look at a call before it is permitted and at its outcome after it ran.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use crate::{
+    outcome::{Outcome, Output},
+    tool::{CallId, Effects, Scope, ToolSpec},
+};
+
+/// Looks at calls on their way. Each method has a default that does nothing.
+pub trait Hook: Send + Sync + 'static {
+    /// The name people know it by.
+    fn name(&self) -> &str;
+
+    /// What its failure means.
+    fn kind(&self) -> HookKind {
+        HookKind::Gate
+    }
+
+    /// Which tools it looks at.
+    fn matches(&self, tool: &ToolSpec) -> bool {
+        let _ = tool;
+        true
+    }
+
+    /// How long it may take each time.
+    fn timeout(&self) -> Duration {
+        Duration::from_secs(10)
+    }
+
+    /// Phase 3: before anyone is asked.
+    fn before(&self, call: &HookedCall<'_>) -> impl Future<Output = Before> + Send {
+        let _ = call;
+        std::future::ready(Before::Pass)
+    }
+
+    /// Phase 6: after every execution, well ended or not.
+    fn after(&self, call: &HookedCall<'_>, outcome: &Outcome) -> impl Future<Output = After> + Send {
+        let _ = (call, outcome);
+        std::future::ready(After::Keep)
+    }
+}
+
+/// What a hook's timeout, panic or crash means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookKind {
+    /// The call is blocked.
+    Gate,
+    /// It is logged, and nothing changes. Its blocks and rewrites are not honoured either.
+    Observer,
+}
+
+/// The call as a hook sees it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct HookedCall<'a> {
+    /// Its id.
+    pub id: &'a CallId,
+    /// The tool.
+    pub tool: &'a ToolSpec,
+    /// The arguments, validated and checked.
+    pub args: &'a Value,
+    /// What it would do.
+    pub effects: &'a Effects,
+    /// Who, where, on which route.
+    pub scope: &'a Scope,
+}
+
+impl<'a> HookedCall<'a> {
+    pub(crate) fn new(
+        id: &'a CallId,
+        tool: &'a ToolSpec,
+        args: &'a Value,
+        effects: &'a Effects,
+        scope: &'a Scope,
+    ) -> Self {
+        Self { id, tool, args, effects, scope }
+    }
+}
+
+/// What a hook says before.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Before {
+    /// Go on.
+    Pass,
+    /// Go on, and tell the model this along with the result.
+    Context(String),
+    /// Begin again with these arguments.
+    Rewrite(Value),
+    /// Do not run it.
+    Block(String),
+}
+
+/// What a hook says after.
+#[derive(Debug, Clone, PartialEq)]
+pub enum After {
+    /// The outcome stands.
+    Keep,
+    /// Tell the model this along with the result.
+    Context(String),
+    /// The model gets this output instead. Only the output of a call that went well can be replaced.
+    Replace(Output),
+}
+
+/// The hooks of a gate, in order.
+#[derive(Clone, Default)]
+pub struct Hooks(Arc<[Arc<dyn ErasedHook>]>);
+
+impl Hooks {
+    pub(crate) fn new(hooks: Vec<Arc<dyn ErasedHook>>) -> Self {
+        Self(hooks.into())
+    }
+
+    pub(crate) fn of<'a>(&'a self, tool: &'a ToolSpec) -> impl Iterator<Item = &'a Arc<dyn ErasedHook>> {
+        self.0.iter().filter(move |hook| hook.matches(tool))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names of the hooks that look at this tool, in order. Runs none of them.
+    pub fn matching(&self, tool: &ToolSpec) -> Vec<String> {
+        self.of(tool).map(|hook| hook.name().to_owned()).collect()
+    }
+}
+
+impl std::fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|hook| hook.name())).finish()
+    }
+}
+
+/// The object-safe twin of [`Hook`].
+pub(crate) trait ErasedHook: Send + Sync {
+    fn name(&self) -> &str;
+    fn kind(&self) -> HookKind;
+    fn matches(&self, tool: &ToolSpec) -> bool;
+    fn timeout(&self) -> Duration;
+    fn before<'a>(&'a self, call: &'a HookedCall<'a>) -> BoxFuture<'a, Before>;
+    fn after<'a>(&'a self, call: &'a HookedCall<'a>, outcome: &'a Outcome) -> BoxFuture<'a, After>;
+}
+
+impl<H: Hook> ErasedHook for H {
+    fn name(&self) -> &str {
+        Hook::name(self)
+    }
+    fn kind(&self) -> HookKind {
+        Hook::kind(self)
+    }
+    fn matches(&self, tool: &ToolSpec) -> bool {
+        Hook::matches(self, tool)
+    }
+    fn timeout(&self) -> Duration {
+        Hook::timeout(self)
+    }
+    fn before<'a>(&'a self, call: &'a HookedCall<'a>) -> BoxFuture<'a, Before> {
+        // Made inside the future, so that a panic in the method itself is caught with it.
+        Box::pin(async move { Hook::before(self, call).await })
+    }
+    fn after<'a>(&'a self, call: &'a HookedCall<'a>, outcome: &'a Outcome) -> BoxFuture<'a, After> {
+        Box::pin(async move { Hook::after(self, call, outcome).await })
+    }
+}

@@ -1,0 +1,114 @@
+//! How a started call failed: the class is in the variant, the operator's chain stays out of the prompt.
+
+use std::{error::Error, fmt, sync::Arc, time::Duration};
+
+/// What a tool's body answers when it did not succeed.
+///
+/// `?` on any [`std::error::Error`] makes a fatal failure whose message is the error's own and whose chain
+/// is kept for the operator.
+#[derive(Clone)]
+pub struct Failure {
+    /// Whether a retry is safe, pointless, or dangerous.
+    pub kind: FailureKind,
+    /// What happened, for the model.
+    pub message: String,
+    /// What else to try, for the model.
+    pub hint: Option<String>,
+    /// When a retry may work, where the other side said so.
+    pub retry_after: Option<Duration>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+/// The three ways to fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// No effect happened; trying again may work.
+    Retryable,
+    /// It failed; trying again will not help.
+    Fatal,
+    /// It started, and nobody knows whether it took effect.
+    Unknown,
+}
+
+impl Failure {
+    /// Failed without effect; may be tried again.
+    pub fn retryable(message: impl Into<String>) -> Self {
+        Self::of(FailureKind::Retryable, message)
+    }
+
+    /// Failed; a retry will not help.
+    pub fn fatal(message: impl Into<String>) -> Self {
+        Self::of(FailureKind::Fatal, message)
+    }
+
+    /// Started, and its effect is not known.
+    pub fn unknown(message: impl Into<String>) -> Self {
+        Self::of(FailureKind::Unknown, message)
+    }
+
+    fn of(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None, retry_after: None, source: None }
+    }
+
+    /// The same with what else to try.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same with the time after which a retry may work.
+    #[must_use]
+    pub fn after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// The same with a cause for the operator; the model never sees it.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(Arc::from(source.into()));
+        self
+    }
+
+    /// The chain of causes, outermost first, for the operator.
+    pub fn chain(&self) -> Vec<String> {
+        let mut chain = Vec::new();
+        let mut next: Option<&(dyn Error + 'static)> =
+            self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source });
+        while let Some(error) = next {
+            chain.push(error.to_string());
+            next = error.source();
+        }
+        chain
+    }
+}
+
+// `Failure` is not itself an `Error`, so that this conversion can exist and `?` just works in tool bodies.
+impl<E: Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::fatal(error.to_string()).caused_by(error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Failure")
+            .field("kind", &self.kind)
+            .field("message", &self.message)
+            .field("chain", &self.chain())
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Failure {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.message == other.message && self.hint == other.hint
+    }
+}

@@ -1,0 +1,17 @@
+//! Answers: what a call ended as, and what travels with it.
+
+mod refusal;
+mod failure;
+mod output;
+mod settled;
+mod preview;
+mod offload;
+
+pub use failure::{Failure, FailureKind};
+pub use offload::{FolderResults, Offloaded, Part, ResultRef, ResultStore, StoreFault};
+pub use output::{IntoOutput, Item, Json, Output, Trust};
+pub use preview::Preview;
+pub(crate) use preview::{exceeds, preview_of};
+pub use refusal::{Refusal, RefusalCode, Violation};
+pub(crate) use settled::hex;
+pub use settled::{Evidence, Outcome, Phase, Settled, Status};

@@ -1,0 +1,85 @@
+//! The whole path of a call, on one screen. Nothing else strings the phases together.
+
+use std::sync::Arc;
+
+use crate::{
+    call::{Call, Guards, Passed, Proposed, Records, Refused, Validated},
+    catalog::Snapshot,
+    hook::Hooks,
+    outcome::Settled,
+    policy::{Approver, Decision, Policy},
+    tool::Concurrency,
+};
+
+/// Everything a call meets, pinned for one turn.
+#[derive(Clone)]
+pub(crate) struct Pipeline {
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) policy: Arc<dyn Policy>,
+    pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) hooks: Hooks,
+    pub(crate) guards: Guards,
+    pub(crate) records: Records,
+}
+
+/// Where a walk ended.
+pub(crate) enum Walked {
+    /// With the one answer.
+    Settled(Settled),
+    /// A rewrite made it too dangerous for its batch: it runs alone, right after.
+    Leaves(Call<Validated>),
+}
+
+impl Pipeline {
+    /// Walks a call to its one answer.
+    pub(crate) async fn run(&self, call: Call<Proposed>) -> Settled {
+        match self.begin(call) {
+            Ok(valid) => match self.walk(valid, Concurrency::Unsafe).await {
+                Walked::Settled(settled) => settled,
+                // Nothing is worse than `Unsafe`, so nothing leaves.
+                Walked::Leaves(call) => unreachable!("{call:?} left a batch of its own"),
+            },
+            Err(refused) => refused.settle(&self.records).await,
+        }
+    }
+
+    /// Phases 0 and 1: what dispatch needs to know.
+    pub(crate) fn begin(&self, call: Call<Proposed>) -> Result<Call<Validated>, Box<Refused>> {
+        call.resolve(&self.snapshot)?.validate()
+    }
+
+    /// The rest of the path, for a call in a batch of class `within`.
+    pub(crate) async fn walk(&self, call: Call<Validated>, within: Concurrency) -> Walked {
+        match self.try_walk(call, within).await {
+            Ok(walked) => walked,
+            Err(refused) => Walked::Settled(refused.settle(&self.records).await),
+        }
+    }
+
+    /// True when policy allows the call as it stands, with nobody asked. Decides nothing: the walk does.
+    pub(crate) fn would_allow(&self, call: &Call<Validated>) -> bool {
+        self.policy.decide(&call.query()).decision == Decision::Allow
+    }
+
+    async fn try_walk(&self, mut call: Call<Validated>, within: Concurrency) -> Result<Walked, Box<Refused>> {
+        loop {
+            let checked = call.check(&*self.policy).await?;
+            match checked.before(&self.hooks).await? {
+                Passed::Again(rewritten) => {
+                    call = self.begin(rewritten)?;
+                    if call.class() > within {
+                        return Ok(Walked::Leaves(call));
+                    }
+                }
+                Passed::Ready(prepared) => {
+                    let permitted =
+                        prepared.permit(&*self.policy, &*self.approver, &self.guards.breakers).await?;
+                    let executed = permitted.execute(&self.guards).await?;
+                    return Ok(Walked::Settled(
+                        executed.after(&self.hooks).await.settle(&self.records).await,
+                    ));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Who decides: a policy that allows, asks or denies, and the person it may ask.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    outcome::Refusal,
+    tool::{Effects, Scope, ToolSpec},
+};
+
+mod pattern;
+mod rules;
+mod roots;
+mod approval;
+
+pub use approval::{Answer, Approvals, Approver, Digest, Nobody, Question};
+pub use pattern::{BadPattern, Pattern};
+pub use roots::lexical_path;
+pub(crate) use roots::outside_roots;
+pub use rules::Rules;
+
+/// Decides about calls. It looks; it never runs, waits or asks.
+pub trait Policy: Send + Sync + 'static {
+    /// The deny rules alone, asked before anything else learns of the call.
+    ///
+    /// Must agree with [`Policy::decide`]: what is forbidden here is denied there.
+    fn forbids(&self, query: &Query<'_>) -> Option<Verdict>;
+
+    /// The whole decision, on the final arguments.
+    fn decide(&self, query: &Query<'_>) -> Verdict;
+
+    /// False when every call of the tool would be denied, so that it is not offered at all.
+    fn offers(&self, tool: &ToolSpec) -> bool {
+        let _ = tool;
+        true
+    }
+}
+
+/// What a policy looks at.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Query<'a> {
+    /// The tool.
+    pub tool: &'a ToolSpec,
+    /// The arguments, validated.
+    pub args: &'a Value,
+    /// What the call would do.
+    pub effects: &'a Effects,
+    /// Who, where, on which route.
+    pub scope: &'a Scope,
+}
+
+impl<'a> Query<'a> {
+    /// A question about one call.
+    pub fn new(tool: &'a ToolSpec, args: &'a Value, effects: &'a Effects, scope: &'a Scope) -> Self {
+        Self { tool, args, effects, scope }
+    }
+}
+
+/// Allow, ask or deny; from lax to strict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// May run.
+    Allow,
+    /// A person says.
+    Ask,
+    /// May not run.
+    Deny,
+}
+
+/// A decision and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// What was decided.
+    pub decision: Decision,
+    /// By which rule; `None` when no rule spoke and the defaults decided.
+    pub rule: Option<RuleRef>,
+    /// Why, where there is something to say.
+    pub reason: Option<Arc<str>>,
+}
+
+/// A rule and the place it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RuleRef {
+    /// The rule, as `deny shell(git push *)`.
+    pub text: Arc<str>,
+    /// Where it stands, as `tollgate.toml:14` or `--deny`.
+    pub source: Arc<str>,
+}
+
+/// What a tool's own `authorize` thinks. It can only tighten what policy decided.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Opinion {
+    /// Nothing to add.
+    Abstain,
+    /// A person should say, whatever the rules allow.
+    Ask(String),
+    /// Not this.
+    Deny(Refusal),
+}
+
+impl Verdict {
+    /// A decision of the defaults.
+    pub fn by_default(decision: Decision, reason: &'static str) -> Self {
+        Self { decision, rule: None, reason: Some(reason.into()) }
+    }
+}
+
+/// The decision where no rule speaks.
+///
+/// A call whose tool has waived permission, that is read-only, not open-world and inside the roots is
+/// allowed; everything else asks.
+pub fn default_verdict(query: &Query<'_>) -> Verdict {
+    let Query { tool, effects, scope, .. } = query;
+    let why = if tool.requires_permission {
+        "no rule speaks of this tool, and it asks unless a rule allows it"
+    } else if !effects.read_only {
+        "no rule speaks of this call, and it changes something"
+    } else if effects.open_world {
+        "no rule speaks of this call, and it talks to the outside"
+    } else if outside_roots(effects, scope).is_some() {
+        "no rule speaks of this call, and it reaches outside the roots"
+    } else {
+        return Verdict::by_default(
+            Decision::Allow,
+            "it only reads, inside the roots, and its tool asks for no permission",
+        );
+    };
+    Verdict::by_default(Decision::Ask, why)
+}

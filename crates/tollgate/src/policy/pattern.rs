@@ -1,0 +1,109 @@
+//! Patterns over tools: `read_file`, `rea*`, `*`, `@server`, `@server/get_*`.
+
+use std::fmt;
+
+use crate::tool::{Origin, ToolId, ToolName, ToolSpec};
+
+/// Which tools are meant.
+///
+/// A bare name or glob speaks of built-in and bridged tools alike, by their own name; `@server/…` of one
+/// server's. A tool that is `explicit_only` is matched by its full name and by no wildcard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    text: String,
+    server: Option<String>,
+    name: String,
+    wild: bool,
+}
+
+/// Why a text is not a pattern.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadPattern {
+    /// Nothing there.
+    #[error("a rule cannot be empty")]
+    Empty,
+    /// A character no tool name has.
+    #[error(
+        "{0:?} cannot stand in a tool pattern; write a name, a glob like `rea*`, `@server` or `@server/glob`"
+    )]
+    Character(char),
+}
+
+impl Pattern {
+    /// Reads a pattern.
+    pub fn parse(text: &str) -> Result<Self, BadPattern> {
+        let (server, name) = match text.strip_prefix('@') {
+            Some(rest) => {
+                let (server, name) = rest.split_once('/').unwrap_or((rest, "*"));
+                (Some(server), name)
+            }
+            None => (None, text),
+        };
+        if name.is_empty() || server == Some("") {
+            return Err(BadPattern::Empty);
+        }
+        let odd = |c: &char| !(c.is_ascii_alphanumeric() || "_-./*?:".contains(*c));
+        if let Some(odd) = name.chars().chain(server.unwrap_or("").chars()).find(odd) {
+            return Err(BadPattern::Character(odd));
+        }
+        let wild = name.contains(['*', '?']);
+        Ok(Self { text: text.to_owned(), server: server.map(str::to_owned), name: name.to_owned(), wild })
+    }
+
+    /// True when the pattern speaks of this tool, by its name or one of its aliases.
+    pub fn matches(&self, tool: &ToolSpec) -> bool {
+        if tool.explicit_only && self.wild {
+            return false;
+        }
+        self.matches_id(&tool.id)
+            || tool.aliases.iter().any(|alias| self.matches_name(&tool.id.origin, alias))
+    }
+
+    /// The same by identity alone.
+    pub fn matches_id(&self, id: &ToolId) -> bool {
+        self.matches_name(&id.origin, &id.name)
+    }
+
+    fn matches_name(&self, origin: &Origin, name: &ToolName) -> bool {
+        let server = match (&self.server, origin) {
+            (None, _) => true,
+            (Some(wanted), Origin::Server(server)) => glob(wanted, server),
+            (Some(_), Origin::Builtin) => false,
+        };
+        server && glob(&self.name, name.as_str())
+    }
+}
+
+/// Matches `*` (any run) and `?` (one character), in time linear in both for patterns people write.
+pub(crate) fn glob(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p + 1, t));
+                p += 1;
+            }
+            Some(&c) if c == b'?' || c == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match star {
+                Some((after, from)) => {
+                    star = Some((after, from + 1));
+                    p = after;
+                    t = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == b'*')
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

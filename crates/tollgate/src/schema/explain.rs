@@ -1,0 +1,199 @@
+//! Violations of a schema in words a model can act on: where, what was expected, what came.
+
+use jsonschema::{
+    ValidationError, Validator,
+    error::{TypeKind, ValidationErrorKind as Kind},
+};
+use serde_json::Value;
+
+use crate::{json::shorten, outcome::Violation};
+
+/// More than this many are not told one by one; the last one says how many there are.
+const MOST: usize = 20;
+
+/// How much of an offending value is quoted.
+const QUOTED: usize = 60;
+
+/// Every violation in words. `names` are the property names the schema knows.
+pub(crate) fn violations(validator: &Validator, value: &Value, names: &[String]) -> Vec<Violation> {
+    let mut errors = validator.iter_errors(value);
+    let mut told: Vec<Violation> =
+        errors.by_ref().take(MOST).flat_map(|error| explain(&error, names)).collect();
+    let more = errors.take(1000).count();
+    if more > 0 {
+        told.push(Violation {
+            pointer: String::new(),
+            message: format!("and {more} more violations of the same schema"),
+            did_you_mean: None,
+        });
+    }
+    told
+}
+
+fn explain(error: &ValidationError<'_>, names: &[String]) -> Vec<Violation> {
+    let pointer = error.instance_path().to_string();
+    match error.kind() {
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            unexpected.iter().map(|field| unknown_field(&pointer, field, names)).collect()
+        }
+        kind => vec![Violation {
+            message: words(kind, error),
+            pointer,
+            did_you_mean: nearest_option(kind, error),
+        }],
+    }
+}
+
+fn unknown_field(parent: &str, field: &str, names: &[String]) -> Violation {
+    let near = nearest(field, names.iter().map(String::as_str)).map(str::to_owned);
+    let message = match &near {
+        Some(near) => format!("there is no field {:?}; did you mean {near:?}?", shorten(field, QUOTED)),
+        None => format!("there is no field {:?}; remove it", shorten(field, QUOTED)),
+    };
+    let escaped = shorten(field, QUOTED).replace('~', "~0").replace('/', "~1");
+    Violation { pointer: format!("{parent}/{escaped}"), message, did_you_mean: near }
+}
+
+fn words(kind: &Kind, error: &ValidationError<'_>) -> String {
+    let came = quoted(error.instance());
+    match kind {
+        Kind::Required { property } => format!("the required field {property} is missing"),
+        Kind::Type { kind } => format!("expected {}, came {} {came}", types(kind), type_of(error.instance())),
+        Kind::Enum { options } => format!("expected one of {}, came {came}", quoted(options)),
+        Kind::Constant { expected_value } => format!("expected {}, came {came}", quoted(expected_value)),
+        Kind::Minimum { limit } => format!("expected at least {limit}, came {came}"),
+        Kind::Maximum { limit } => format!("expected at most {limit}, came {came}"),
+        Kind::ExclusiveMinimum { limit } => format!("expected more than {limit}, came {came}"),
+        Kind::ExclusiveMaximum { limit } => format!("expected less than {limit}, came {came}"),
+        Kind::MultipleOf { multiple_of } => format!("expected a multiple of {multiple_of}, came {came}"),
+        Kind::MinLength { limit } => format!("expected at least {limit} characters, came {came}"),
+        Kind::MaxLength { limit } => {
+            format!("expected at most {limit} characters, came {}", length(error.instance()))
+        }
+        Kind::MinItems { limit } => {
+            format!("expected at least {limit} items, came {}", length(error.instance()))
+        }
+        Kind::MaxItems { limit } => {
+            format!("expected at most {limit} items, came {}", length(error.instance()))
+        }
+        Kind::MinProperties { limit } => {
+            format!("expected at least {limit} fields, came {}", length(error.instance()))
+        }
+        Kind::MaxProperties { limit } => {
+            format!("expected at most {limit} fields, came {}", length(error.instance()))
+        }
+        Kind::Pattern { pattern } => format!("expected a text that matches {pattern}, came {came}"),
+        Kind::Format { format } => format!("expected the format {format}, came {came}"),
+        Kind::UniqueItems => "the items must differ from each other".to_owned(),
+        Kind::FalseSchema => "nothing is accepted here; remove it".to_owned(),
+        Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
+            "the text is too complex for this field's pattern; send a simpler one".to_owned()
+        }
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+            let near = context.iter().min_by_key(|branch| branch.len()).and_then(|branch| branch.first());
+            match near {
+                Some(first) => format!(
+                    "fits none of the accepted forms; for the nearest one, at {:?}: {}",
+                    first.instance_path().to_string(),
+                    words(first.kind(), first)
+                ),
+                None => format!("fits none of the accepted forms, came {came}"),
+            }
+        }
+        _ => shorten(&error.to_string(), 200),
+    }
+}
+
+fn nearest_option(kind: &Kind, error: &ValidationError<'_>) -> Option<String> {
+    let (Kind::Enum { options }, Some(came)) = (kind, error.instance().as_str()) else { return None };
+    nearest(came, options.as_array()?.iter().filter_map(Value::as_str)).map(str::to_owned)
+}
+
+/// The candidate nearest to `name`, where one is near enough to be what was meant.
+pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // A long name is never a typing slip, and comparing costs the product of both lengths.
+    if name.len() > 200 {
+        return None;
+    }
+    let folded = |text: &str| text.to_lowercase().replace(['-', '_', ' ', '.'], "");
+    let wanted = folded(name);
+    candidates
+        .filter_map(|candidate| {
+            let other = folded(candidate);
+            let distance = strsim::osa_distance(&wanted, &other);
+            let longer = wanted.chars().count().max(other.chars().count());
+            (distance * 3 <= longer).then_some((distance, candidate))
+        })
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Every property name that stands anywhere in a schema.
+pub(crate) fn property_names(schema: &Value) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut stack = vec![schema];
+    while let Some(schema) = stack.pop() {
+        match schema {
+            Value::Object(map) => {
+                if let Some(Value::Object(properties)) = map.get("properties") {
+                    names.extend(properties.keys().cloned());
+                }
+                stack.extend(map.values());
+            }
+            Value::Array(items) => stack.extend(items),
+            _ => {}
+        }
+    }
+    names
+}
+
+fn types(kind: &TypeKind) -> String {
+    match kind {
+        TypeKind::Single(one) => article(&one.to_string()),
+        TypeKind::Multiple(set) => {
+            let names: Vec<_> = set.iter().map(|one| article(&one.to_string())).collect();
+            names.join(" or ")
+        }
+    }
+}
+
+fn article(name: &str) -> String {
+    match name {
+        "null" => "null".to_owned(),
+        "array" | "integer" | "object" => format!("an {name}"),
+        _ => format!("a {name}"),
+    }
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "",
+        Value::Bool(_) => "the boolean",
+        Value::Number(_) => "the number",
+        Value::String(_) => "the string",
+        Value::Array(_) => "the array",
+        Value::Object(_) => "the object",
+    }
+}
+
+fn length(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.chars().count(),
+        Value::Array(items) => items.len(),
+        Value::Object(map) => map.len(),
+        _ => 0,
+    }
+}
+
+/// A value as JSON, its first characters only. Never writes more than a little of a huge one.
+fn quoted(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.len() > 4 * QUOTED => {
+            let start: String = text.chars().take(QUOTED).collect();
+            format!("{}… ({} characters)", Value::String(start), text.chars().count())
+        }
+        Value::Array(items) if items.len() > QUOTED => format!("an array of {} items", items.len()),
+        Value::Object(map) if map.len() > QUOTED => format!("an object of {} fields", map.len()),
+        value => shorten(&value.to_string(), 4 * QUOTED),
+    }
+}

@@ -1,0 +1,9 @@
+//! JSON Schema: compiled once per tool, closed where it is silent, violations told in words.
+
+mod cycle;
+mod close;
+mod compile;
+mod explain;
+
+pub use compile::{BadSchema, Compiled};
+pub(crate) use explain::nearest;

@@ -1,0 +1,104 @@
+//! What only an executing call has: progress, cancellation, its idempotency key. Made by the pipeline alone.
+
+use std::{
+    future::Future,
+    ops::Deref,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    name::{CallId, IdempotencyKey},
+    scope::Scope,
+};
+use crate::{event::Progress, guard::Pulse};
+
+/// The context of a running tool body.
+///
+/// It derefs to its [`Scope`]. There is no public way to make one: a tool's body can only be reached
+/// through the pipeline.
+#[derive(Debug)]
+pub struct Cx {
+    scope: Arc<Scope>,
+    call: CallId,
+    key: Option<IdempotencyKey>,
+    attempt: AtomicU32,
+    parent: CancellationToken,
+    // Made when first asked for: most quick calls never look at it.
+    token: OnceLock<CancellationToken>,
+    pulse: Pulse,
+}
+
+impl Cx {
+    pub(crate) fn new(
+        scope: Arc<Scope>,
+        call: CallId,
+        key: Option<IdempotencyKey>,
+        parent: CancellationToken,
+        pulse: Pulse,
+    ) -> Self {
+        Self { scope, call, key, attempt: AtomicU32::new(1), parent, token: OnceLock::new(), pulse }
+    }
+
+    /// The call's own id.
+    pub fn call_id(&self) -> &CallId {
+        &self.call
+    }
+
+    /// The key under which this call takes effect at most once, to be passed on downstream.
+    pub fn idempotency_key(&self) -> Option<&IdempotencyKey> {
+        self.key.as_ref()
+    }
+
+    /// 1 for the first try, then one more for each retry.
+    pub fn attempt(&self) -> u32 {
+        self.attempt.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn next_attempt(&self) -> u32 {
+        self.attempt.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Says how far the work is: `fraction` from 0 to 1, and a few words. Re-arms the idle deadline.
+    pub fn progress(&self, fraction: f64, message: impl Into<String>) {
+        self.pulse.beat(Progress { fraction: fraction.clamp(0.0, 1.0), message: message.into() });
+    }
+
+    /// Says that the other side answered. Ends the connect deadline and re-arms the idle one.
+    pub fn connected(&self) {
+        self.pulse.connected();
+    }
+
+    /// The call's cancellation token, for handing to child work.
+    pub fn token(&self) -> &CancellationToken {
+        self.token.get_or_init(|| self.parent.child_token())
+    }
+
+    /// True once the call should stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.token.get().unwrap_or(&self.parent).is_cancelled()
+    }
+
+    /// Resolves when the call should stop.
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + '_ {
+        self.token().cancelled()
+    }
+}
+
+impl Deref for Cx {
+    type Target = Scope;
+
+    fn deref(&self) -> &Scope {
+        &self.scope
+    }
+}
+
+impl Cx {
+    pub(crate) fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+}
