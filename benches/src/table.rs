@@ -27,21 +27,22 @@ impl Row {
     }
 }
 
-/// The best times of both, measured in turns so that a noisy moment meets both.
-pub(crate) fn best_of(
+/// The best times of both, measured in turns so that a noisy moment meets both. `input` is made outside.
+pub(crate) fn best_of<T>(
     rounds: usize,
-    mut floor: impl FnMut(),
-    mut figure: impl FnMut(),
+    floor: impl Fn(),
+    input: impl Fn() -> T,
+    figure: impl Fn(T),
 ) -> (Duration, Duration) {
-    let timed = |work: &mut dyn FnMut()| {
-        let began = Instant::now();
-        work();
-        began.elapsed()
-    };
     let mut best = (Duration::MAX, Duration::MAX);
     for _ in 0..rounds {
-        best.0 = best.0.min(timed(&mut floor));
-        best.1 = best.1.min(timed(&mut figure));
+        let began = Instant::now();
+        floor();
+        best.0 = best.0.min(began.elapsed());
+        let input = input();
+        let began = Instant::now();
+        figure(input);
+        best.1 = best.1.min(began.elapsed());
     }
     best
 }

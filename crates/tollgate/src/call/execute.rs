@@ -1,6 +1,6 @@
 //! Phase 5: the body has run, at most once, behind every guard; or the call was stopped just before.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc};
 
 use futures_util::{
     FutureExt,
@@ -167,7 +167,7 @@ async fn wait_and_claim(
             let claim = OpenClaim { ledger: guards.ledger.clone(), fence: Some(fence) };
             Ok(Ready::Start(slot, Some(claim), Some(key)))
         }
-        Some(Ok(Ok(Claim::Replay(settled)))) => Ok(Ready::Answered(settled.outcome)),
+        Some(Ok(Ok(Claim::Replay(settled)))) => Ok(Ready::Answered(settled.into_outcome())),
         Some(Ok(Ok(Claim::Unfinished))) => Ok(Ready::Answered(Outcome::Failed(unfinished()))),
         Some(Ok(Ok(Claim::Conflict))) => Err(Refusal::new(
             RefusalCode::IdempotencyConflict,
@@ -208,7 +208,8 @@ impl Body<'_> {
         trail.note_brief(|| What::Started { attempt: 1 });
         let (ending, kept) = self.attempt(slot, &mut until, trail).await;
         match &ending.0 {
-            Err(failure) if failure.kind == FailureKind::Retryable && self.invocation.tool.spec.retry.attempts > 1 =>
+            Err(failure)
+                if failure.kind == FailureKind::Retryable && self.invocation.tool.spec.retry.attempts > 1 =>
             {
                 self.retry(ending, kept, until, trail).boxed().await
             }
@@ -231,7 +232,9 @@ impl Body<'_> {
             if failure.kind != FailureKind::Retryable {
                 return ending;
             }
-            let Some(wait) = spec.retry.wait_after(self.cx.attempt(), failure.retry_after) else { return ending };
+            let Some(wait) = spec.retry.wait_after(self.cx.attempt(), failure.retry_after) else {
+                return ending;
+            };
             // A body that still holds its place cannot be started a second time beside itself.
             let Some(slot) = kept else { return ending };
             let deadline = *until.get_or_insert_with(|| Instant::now() + spec.timeouts.total);
@@ -255,11 +258,10 @@ impl Body<'_> {
         trail: &mut Trail,
     ) -> (Ending, Option<Slot>) {
         let tool = &self.invocation.tool;
-        let body = tool.tool.clone().run(self.cx.clone(), self.invocation.typed.clone());
-        let mut body = AssertUnwindSafe(body).catch_unwind();
         let (ended, slot) = match &self.guards.spawner {
             Some(spawner) if !tool.spec.inline => {
-                let (mut remote, _stop) = spawn(&**spawner, body, slot);
+                let body = tool.tool.clone().run(self.cx.clone(), self.invocation.typed.clone());
+                let (mut remote, _stop) = spawn(&**spawner, AssertUnwindSafe(body).catch_unwind(), slot);
                 match drive(&mut remote, self.cx, &tool.spec.timeouts, until, trail).await {
                     Ended::Done(Ok((result, slot))) => (Ended::Done(result), Some(slot)),
                     // The task is gone without an answer: its runtime is shutting down.
@@ -267,7 +269,11 @@ impl Body<'_> {
                     Ended::Late(late) => (Ended::Late(late), None),
                 }
             }
-            _ => (drive(&mut body, self.cx, &tool.spec.timeouts, until, trail).await, Some(slot)),
+            _ => {
+                let body = tool.tool.run_here(self.cx, &self.invocation.typed);
+                let mut body = pin!(AssertUnwindSafe(body).catch_unwind());
+                (drive(&mut body, self.cx, &tool.spec.timeouts, until, trail).await, Some(slot))
+            }
         };
         (self.ending(ended), slot)
     }

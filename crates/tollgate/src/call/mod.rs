@@ -37,7 +37,7 @@ pub use validate::{Invocation, MAX_INPUT_BYTES, Validated};
 /// A proposed call in the state `S`.
 #[must_use = "every call is answered: walk it to its end"]
 pub struct Call<S> {
-    // Boxed: a call moves through every phase, and two pointers move faster than all they stand for.
+    // Boxed: a call moves through every phase, and a pointer moves faster than all it stands for.
     base: Box<Base>,
     state: S,
 }

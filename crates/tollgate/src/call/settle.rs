@@ -12,7 +12,9 @@ use super::{
 use crate::{
     event::{Trail, What},
     guard::Ledger,
-    outcome::{Item, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, preview_of},
+    outcome::{
+        Answer, Item, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, preview_of,
+    },
     tool::{Origin, ResultLimit},
 };
 
@@ -55,7 +57,7 @@ impl Refused {
 
 impl Base {
     fn answer(&self, tool: Arc<str>, outcome: Outcome, phase: Phase) -> Settled {
-        Settled {
+        Settled::new(Answer {
             id: self.id.clone(),
             tool,
             outcome,
@@ -68,7 +70,7 @@ impl Base {
             offloaded: None,
             context: Vec::new(),
             evidence: OnceLock::new(),
-        }
+        })
     }
 
     async fn record(

@@ -4,7 +4,7 @@ use std::{
     any::Any,
     future::Future,
     panic::AssertUnwindSafe,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Mutex, PoisonError},
     task::{Context, Poll},
     time::Duration,
@@ -104,12 +104,12 @@ pub(crate) enum Guarded<T> {
 
 /// Runs somebody else's code with panics caught, within a limit, until cancelled.
 pub(crate) async fn guarded<T: Send>(
-    work: BoxFuture<'_, T>,
+    work: impl Future<Output = T> + Send,
     limit: Duration,
     token: &CancellationToken,
     trail: &mut Trail,
 ) -> Guarded<T> {
-    let mut work = AssertUnwindSafe(work).catch_unwind();
+    let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
     let done = match first_poll(&mut work).await {
         Poll::Ready(done) => done,
         Poll::Pending => {

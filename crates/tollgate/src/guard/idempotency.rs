@@ -58,7 +58,7 @@ pub enum Claim {
     /// Go ahead: nobody else holds this key.
     Granted(Fence),
     /// It ran before; this was the answer.
-    Replay(Box<Settled>),
+    Replay(Settled),
     /// The key stands for other arguments.
     Conflict,
     /// It started before and nobody knows how it ended.
@@ -122,7 +122,7 @@ struct Entry {
 #[derive(Debug)]
 enum State {
     Running,
-    Ended(Box<Settled>),
+    Ended(Settled),
     Unknown,
 }
 
@@ -208,7 +208,7 @@ impl Ledger for MemoryLedger {
                         if let Some(entry) = book.entries.get_mut(&key).filter(|entry| entry.fence == fence) {
                             entry.state = match status {
                                 Status::Unknown => State::Unknown,
-                                _ => State::Ended(Box::new(settled.clone())),
+                                _ => State::Ended(settled.clone()),
                             };
                         }
                     }

@@ -14,4 +14,4 @@ pub use preview::Preview;
 pub(crate) use preview::{exceeds, preview_of};
 pub use refusal::{Refusal, RefusalCode, Refused, Violation};
 pub(crate) use settled::hex;
-pub use settled::{Evidence, Outcome, Phase, Settled, Status};
+pub use settled::{Answer, Evidence, Outcome, Phase, Settled, Status};

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    ops::{Deref, DerefMut},
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -13,10 +14,16 @@ use super::{Failure, FailureKind, Item, Offloaded, Output, Refusal, Trust};
 use crate::tool::CallId;
 
 /// What a call ended as. There is exactly one for every proposed call.
+///
+/// One pointer wide; read through its [`Answer`].
 #[derive(Debug, Clone)]
 #[must_use = "every call is answered: hand this to the model"]
+pub struct Settled(Box<Answer>);
+
+/// Everything that travels with the one answer of a call.
+#[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Settled {
+pub struct Answer {
     /// The call's own id.
     pub id: CallId,
     /// The tool as resolved, or the name as proposed where nothing was.
@@ -120,7 +127,7 @@ impl Settled {
     /// The answer of a call whose task went away with its runtime.
     pub(crate) fn vanished(id: CallId) -> Self {
         let failure = Failure::unknown("The call was stopped together with the program that ran it.");
-        Self {
+        Self::new(Answer {
             id,
             tool: "".into(),
             outcome: Outcome::Failed(failure),
@@ -133,7 +140,15 @@ impl Settled {
             offloaded: None,
             context: Vec::new(),
             evidence: OnceLock::new(),
-        }
+        })
+    }
+
+    pub(crate) fn new(answer: Answer) -> Self {
+        Self(Box::new(answer))
+    }
+
+    pub(crate) fn into_outcome(self) -> Outcome {
+        self.0.outcome
     }
 
     /// The status word.
@@ -168,6 +183,20 @@ impl Settled {
             Outcome::Failed(failure) => Some(failure),
             _ => None,
         }
+    }
+}
+
+impl Deref for Settled {
+    type Target = Answer;
+
+    fn deref(&self) -> &Answer {
+        &self.0
+    }
+}
+
+impl DerefMut for Settled {
+    fn deref_mut(&mut self) -> &mut Answer {
+        &mut self.0
     }
 }
 

@@ -12,6 +12,7 @@ use crate::tool::{ToolId, ToolSpec};
 #[derive(Debug, Default)]
 pub struct Rules {
     rules: Vec<Rule>,
+    denies: bool,
     // What the rules say of a tool does not depend on the call, so it is looked up once per tool.
     verdicts: RwLock<HashMap<ToolId, Option<Verdict>, foldhash::fast::RandomState>>,
 }
@@ -47,6 +48,7 @@ impl Rules {
     /// Adds a rule, with the place it was written.
     pub fn rule(mut self, decision: Decision, pattern: &str, source: &str) -> Result<Self, BadPattern> {
         self.rules.push(Rule { decision, pattern: Pattern::parse(pattern)?, source: source.into() });
+        self.denies |= decision == Decision::Deny;
         self.verdicts = RwLock::default();
         Ok(self)
     }
@@ -83,7 +85,7 @@ impl Rule {
 
 impl Policy for Rules {
     fn forbids(&self, query: &Query<'_>) -> Option<Verdict> {
-        self.of(query.tool, |verdict| verdict.decision == Decision::Deny)
+        self.denies.then(|| self.of(query.tool, |verdict| verdict.decision == Decision::Deny)).flatten()
     }
 
     fn decide(&self, query: &Query<'_>) -> Verdict {

@@ -22,6 +22,9 @@ pub(crate) trait Erased: Send + Sync {
     fn effects(&self, scope: &Scope, args: &TypedArgs) -> Effects;
     fn check<'a>(&'a self, scope: &'a Scope, args: &'a TypedArgs) -> BoxFuture<'a, Result<(), Refusal>>;
     fn authorize(&self, scope: &Scope, args: &TypedArgs) -> Opinion;
+    /// The body on the caller's own task.
+    fn run_here<'a>(&'a self, cx: &'a Cx, args: &'a TypedArgs) -> BoxFuture<'a, Result<Output, Failure>>;
+    /// The body for a task of its own.
     fn run(self: Arc<Self>, cx: Arc<Cx>, args: TypedArgs) -> BoxFuture<'static, Result<Output, Failure>>;
 }
 
@@ -68,13 +71,17 @@ impl<T: Tool> Erased for Typed<T> {
         typed::<T>(args).map_or_else(|| Opinion::Deny(mismatch()), |args| self.0.authorize(scope, args))
     }
 
-    fn run(self: Arc<Self>, cx: Arc<Cx>, args: TypedArgs) -> BoxFuture<'static, Result<Output, Failure>> {
+    fn run_here<'a>(&'a self, cx: &'a Cx, args: &'a TypedArgs) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(async move {
-            match typed::<T>(&args) {
-                Some(args) => self.0.run(&cx, args).await,
+            match typed::<T>(args) {
+                Some(args) => self.0.run(cx, args).await,
                 None => Err(Failure::fatal(mismatch().to_string())),
             }
         })
+    }
+
+    fn run(self: Arc<Self>, cx: Arc<Cx>, args: TypedArgs) -> BoxFuture<'static, Result<Output, Failure>> {
+        Box::pin(async move { self.run_here(&cx, &args).await })
     }
 }
 
