@@ -29,7 +29,7 @@ pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let (declared, arguments) = Declared::read(arguments);
     let (function, signature) = Function::read(item);
     let name = declared.name.clone().unwrap_or_else(|| own_name(&function));
-    let body = if signature.is_ok() { body(&function) } else { quote!(::core::unreachable!()) };
+    let body = if signature.is_ok() { body(&function) } else { no_body() };
     let types = types(&function);
     let implementation = implementation(&function, &declared, &name, &body);
     let first = arguments.and(signature).and(check_name(&name)).and(function.check_docs()).err();
@@ -117,7 +117,6 @@ fn implementation(
                 __cx: &::tollgate::Cx,
                 __args: &#args,
             ) -> ::core::result::Result<::tollgate::Output, ::tollgate::Failure> {
-                let _ = (__cx, __args);
                 #body
             }
         }
@@ -181,8 +180,10 @@ fn body(function: &Function) -> TokenStream {
     let (name, returns) = (&item.sig.ident, &function.returns);
     let given = function.parameters.iter().map(|parameter| match parameter {
         Parameter::Context => quote!(__cx),
-        Parameter::Argument(Argument { name, .. }) => quote!(::core::clone::Clone::clone(&__args.#name)),
+        Parameter::Argument(Argument { name, .. }) => quote!(__args.#name),
     });
+    // A parameter with the name of another tool beside this one: a function can be shadowed, a unit struct not.
+    let shadows = function.arguments().map(|argument| &argument.name).filter(|own| *own != name);
     let answer = quote!(#name(#(#given),*).await);
     let output = quote_spanned!(returns.span()=> <#returns as ::tollgate::IntoOutput>::into_output(#answer));
     quote! {
@@ -194,6 +195,16 @@ fn body(function: &Function) -> TokenStream {
             clippy::fn_params_excessive_bools
         )]
         #item
+        #(#[allow(dead_code)] fn #shadows() {})*
+        let __args = ::core::clone::Clone::clone(__args);
+        let _ = (&__cx, &__args);
         #output
+    }
+}
+
+fn no_body() -> TokenStream {
+    quote! {
+        let _ = (__cx, __args);
+        ::core::unreachable!()
     }
 }

@@ -1,8 +1,8 @@
 //! The `#[tool]` attribute: an `async fn` becomes a tool with a schema, and its body reachable only through the
 //! path.
 //!
-//! Read [`attribute`] (what stands in the brackets), [`function`] (what the function says) and [`expand`] (what
-//! is written for it), in this order.
+//! Read `attribute` (what stands in the brackets), `function` (what the function says) and `expand` (what is
+//! written for it), in this order.
 
 use proc_macro::TokenStream;
 
@@ -13,7 +13,7 @@ mod expand;
 /// Turns an `async fn add` into a unit struct `add` that implements `Tool`.
 ///
 /// Its arguments are the struct `AddArgs`, with a public field for each parameter. Nothing but the path can call
-/// the body any more. Since a unit struct cannot be shadowed, no `let` beside it may have its name.
+/// the body any more. Since a unit struct cannot be shadowed, no `let` in its module may have its name.
 ///
 /// - The doc comment is the description the model reads, and it is required. Those of the parameters describe
 ///   the arguments. `#[serde(..)]` and `#[schemars(..)]` on a parameter are passed on to its field.

@@ -23,6 +23,8 @@ pub use call::Proposed;
 pub use catalog::Registry;
 pub use dispatch::{Interrupter, Turn, TurnStream};
 pub use explain::{Explanation, Foreseen};
+/// What methods return that are called through a trait object, as [`policy::Approver::ask`] is.
+pub use futures_util::future::BoxFuture;
 pub use gate::{Builder, DEFAULT_CONCURRENCY, Tollgate};
 pub use outcome::{Failure, IntoOutput, Json, Output, Refusal, Settled};
 pub use policy::Opinion;

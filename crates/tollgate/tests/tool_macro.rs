@@ -1,5 +1,6 @@
 //! A function with `#[tool]` above it is a tool: its schema, its defaults, and its way through the gate.
 
+#![cfg(feature = "macros")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as loudly as tests")]
 
 use std::{sync::Arc, time::Duration};
@@ -213,21 +214,22 @@ mod names {
         args
     }
 
-    /// The same.
+    /// The same, with a parameter that is called like the other tool.
     #[tool(effects = |_, _| Effects::reading())]
-    pub(crate) async fn spec(cx: String, spec: u8) -> String {
-        format!("{cx}{spec}")
+    pub(crate) async fn spec(args: String, cx: String, spec: u8) -> String {
+        format!("{args}{cx}{spec}")
     }
 
-    fn scope(_: &Scope, _: &ArgsArgs) -> Result<(), Refusal> {
-        Ok(())
+    fn scope(_: &Scope, given: &ArgsArgs) -> Result<(), Refusal> {
+        if given.args.is_empty() { Err(Refusal::invalid_value("/args", "it is empty")) } else { Ok(()) }
     }
 }
 
 #[tokio::test]
-async fn a_tool_and_its_functions_may_have_any_name() {
+async fn a_tool_its_parameters_and_functions_may_have_any_name() {
     assert_eq!(call(names::args, json!({"args": "x"})).await.output(), Some(&Output::text("x")));
-    assert_eq!(call(names::spec, json!({"cx": "x", "spec": 1})).await.output(), Some(&Output::text("x1")));
+    let settled = call(names::spec, json!({"args": "x", "cx": "y", "spec": 1})).await;
+    assert_eq!(settled.output(), Some(&Output::text("xy1")));
 }
 
 #[tokio::test]
