@@ -42,7 +42,7 @@ pub enum NotStrict {
 }
 
 /// The deepest nesting of arguments that is read.
-pub const MAX_DEPTH: usize = 126;
+pub const MAX_DEPTH: usize = 127;
 
 /// Reads strict JSON: no duplicate keys, at most `max_bytes` long and [`MAX_DEPTH`] deep, nothing after it.
 pub fn parse_strict(text: &str, max_bytes: usize) -> Result<Value, NotStrict> {
@@ -50,14 +50,15 @@ pub fn parse_strict(text: &str, max_bytes: usize) -> Result<Value, NotStrict> {
         return Err(NotStrict::TooLong { size: text.len(), limit: max_bytes });
     }
     let mut parser = serde_json::Deserializer::from_str(text);
-    Strict { depth: 0 }
+    Strict
         .deserialize(&mut parser)
         .and_then(|value| parser.end().map(|()| value))
         .map_err(|error| explain(&error))
 }
 
 const DUPLICATE: &str = "duplicate key ";
-const DEEP: &str = "nested too deep";
+// The words of serde_json, whose own limit this is.
+const DEEP: &str = "recursion limit exceeded";
 
 fn explain(error: &serde_json::Error) -> NotStrict {
     let full = error.to_string();
@@ -66,16 +67,14 @@ fn explain(error: &serde_json::Error) -> NotStrict {
     if let Some(key) = message.strip_prefix(DUPLICATE) {
         return NotStrict::DuplicateKey { key: shorten(key, 80), line, column };
     }
-    if message == DEEP || message == "recursion limit exceeded" {
+    if message == DEEP {
         return NotStrict::TooDeep(MAX_DEPTH);
     }
     NotStrict::Syntax { message: message.to_owned(), line, column }
 }
 
-/// Reads one value; `depth` is how many containers are around it.
-struct Strict {
-    depth: usize,
-}
+/// Reads one value.
+struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
     type Value = Value;
@@ -121,34 +120,23 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let inner = self.inner()?;
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Strict { depth: inner })? {
+        while let Some(item) = items.next_element_seed(Strict)? {
             list.push(item);
         }
         Ok(Value::Array(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let inner = self.inner()?;
         let mut map = Map::new();
         while let Some(key) = fields.next_key::<String>()? {
-            match map.entry(key) {
-                serde_json::map::Entry::Vacant(free) => {
-                    free.insert(fields.next_value_seed(Strict { depth: inner })?);
-                }
-                serde_json::map::Entry::Occupied(taken) => {
-                    return Err(de::Error::custom(format_args!("{DUPLICATE}{}", taken.key())));
-                }
+            let fields_so_far = map.len();
+            map.insert(key, fields.next_value_seed(Strict)?);
+            if map.len() == fields_so_far {
+                return Err(de::Error::custom(DUPLICATE));
             }
         }
         Ok(Value::Object(map))
-    }
-}
-
-impl Strict {
-    fn inner<E: de::Error>(&self) -> Result<usize, E> {
-        if self.depth >= MAX_DEPTH { Err(E::custom(DEEP)) } else { Ok(self.depth + 1) }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Phase 6: hooks have seen the outcome of every execution. A result is never lost here.
 
+use futures_util::FutureExt;
+
 use super::{
     Call,
     before::hooked,
@@ -21,15 +23,20 @@ impl Call<Executed> {
     /// Asks each matching hook. Where a gate fails, the output is withheld: an unredacted one does not pass
     /// because the redaction crashed. The call stays answered.
     pub async fn after(self, hooks: &Hooks) -> Call<Finished> {
-        let Call { mut base, state: Executed { mut ran } } = self;
-        if hooks.is_empty() || ran.replayed {
-            return Call { base, state: Finished { ran } };
+        if hooks.is_empty() || self.state.ran.replayed {
+            return self.with(|executed| Finished { ran: executed.ran });
         }
+        self.show_hooks(hooks).boxed().await
+    }
+
+    async fn show_hooks(self, hooks: &Hooks) -> Call<Finished> {
+        let Call { mut base, state: Executed { mut ran } } = self;
         // The run is over: a cancelled token must not keep hooks from seeing what happened.
         let never = tokio_util::sync::CancellationToken::new();
         for hook in hooks.of(&ran.invocation.tool.spec) {
-            let call = hooked(&ran.invocation, &base);
-            let answer = guarded(hook.after(&call, &ran.outcome), hook.timeout(), &never, &base.trail).await;
+            let call = hooked(&ran.invocation, &base.id, &base.scope);
+            let answer =
+                guarded(hook.after(&call, &ran.outcome), hook.timeout(), &never, &mut base.trail).await;
             let did = match (answer, hook.kind(), &mut ran.outcome) {
                 (Guarded::Done(After::Keep), ..) => continue,
                 (Guarded::Done(After::Context(words)), ..) => {
@@ -54,7 +61,7 @@ impl Call<Executed> {
                 }
                 _ => "failed",
             };
-            base.trail.note(|| What::Hook { hook: hook.name().into(), did: did.into() });
+            base.trail.note(|| What::hook(hook.name(), did));
         }
         base.trail.note(|| What::After);
         Call { base, state: Finished { ran } }

@@ -1,5 +1,6 @@
 //! Phase 3: hooks have looked. They may add a word for the model, rewrite the input, or block.
 
+use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::{Call, Proposed, Refused, check::Checked, validate::Invocation};
@@ -8,11 +9,12 @@ use crate::{
     guard::{Guarded, guarded},
     hook::{Before, HookKind, HookedCall, Hooks},
     outcome::{Phase, Refusal, RefusalCode},
+    tool::{CallId, Scope},
 };
 
 /// A call that hooks are done with.
 pub struct Prepared {
-    pub(super) invocation: Invocation,
+    pub(super) invocation: Box<Invocation>,
 }
 
 /// Where a call goes from phase 3.
@@ -30,14 +32,19 @@ pub const MAX_REWRITES: u32 = 3;
 impl Call<Checked> {
     /// Asks each matching hook in order. A gate that fails blocks; an observer that fails is noted.
     pub async fn before(self, hooks: &Hooks) -> Result<Passed, Box<Refused>> {
-        let Call { mut base, state: Checked { invocation } } = self;
         if hooks.is_empty() {
-            return Ok(Passed::Ready(Call { base, state: Prepared { invocation } }));
+            return Ok(Passed::Ready(self.with(|checked| Prepared { invocation: checked.invocation })));
         }
+        self.ask_hooks(hooks).boxed().await
+    }
+
+    async fn ask_hooks(self, hooks: &Hooks) -> Result<Passed, Box<Refused>> {
+        let Call { mut base, state: Checked { invocation } } = self;
         let mut rewritten = None;
         for hook in hooks.of(&invocation.tool.spec) {
-            let call = hooked(&invocation, &base);
-            let answer = guarded(hook.before(&call), hook.timeout(), base.token(), &base.trail).await;
+            let call = hooked(&invocation, &base.id, &base.scope);
+            let token = base.lane.token(&base.scope);
+            let answer = guarded(hook.before(&call), hook.timeout(), token, &mut base.trail).await;
             let did = match verdict(answer, hook.kind()) {
                 Ok(Before::Pass) => continue,
                 Ok(Before::Context(words)) => {
@@ -50,10 +57,7 @@ impl Call<Checked> {
                     "rewrote the input".to_owned()
                 }
                 Ok(Before::Block(reason)) | Err(Trouble::Blocks(reason)) => {
-                    base.trail.note(|| What::Hook {
-                        hook: hook.name().into(),
-                        did: format!("blocked: {reason}").into(),
-                    });
+                    base.trail.note(|| What::hook(hook.name(), format!("blocked: {reason}")));
                     let reason = format!("The hook `{}` blocked this call: {reason}", hook.name());
                     let refusal = Refusal::new(RefusalCode::BlockedByHook, reason);
                     return Err(base.refuse(invocation.tool.label.clone(), Phase::Before, refusal));
@@ -64,7 +68,7 @@ impl Call<Checked> {
                 }
                 Err(Trouble::Noted(what)) => what,
             };
-            base.trail.note(|| What::Hook { hook: hook.name().into(), did: did.into() });
+            base.trail.note(|| What::hook(hook.name(), did));
             if rewritten.is_some() {
                 break;
             }
@@ -79,7 +83,11 @@ impl Call<Checked> {
     }
 }
 
-fn begin_again(mut base: super::Base, invocation: &Invocation, args: &Value) -> Result<Passed, Box<Refused>> {
+fn begin_again(
+    mut base: Box<super::Base>,
+    invocation: &Invocation,
+    args: &Value,
+) -> Result<Passed, Box<Refused>> {
     let label = &invocation.tool.label;
     base.rounds += 1;
     if base.rounds > MAX_REWRITES {
@@ -93,8 +101,8 @@ fn begin_again(mut base: super::Base, invocation: &Invocation, args: &Value) -> 
     Ok(Passed::Again(Call { base, state: proposed }))
 }
 
-pub(super) fn hooked<'a>(invocation: &'a Invocation, base: &'a super::Base) -> HookedCall<'a> {
-    HookedCall::new(&base.id, &invocation.tool.spec, &invocation.args, &invocation.effects, &base.scope)
+pub(super) fn hooked<'a>(invocation: &'a Invocation, id: &'a CallId, scope: &'a Scope) -> HookedCall<'a> {
+    HookedCall::new(id, &invocation.tool.spec, &invocation.args, &invocation.effects, scope)
 }
 
 enum Trouble {

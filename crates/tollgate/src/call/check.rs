@@ -13,7 +13,7 @@ use crate::{
 
 /// A call that nothing forbids.
 pub struct Checked {
-    pub(super) invocation: Invocation,
+    pub(super) invocation: Box<Invocation>,
 }
 
 /// How long a tool's own check may take.
@@ -23,10 +23,10 @@ impl Call<Validated> {
     /// Asks the deny rules and the roots first, alone: neither the tool's check nor a hook learns of what is
     /// forbidden. Then the tool's own rules.
     pub async fn check(self, policy: &dyn Policy) -> Result<Call<Checked>, Box<Refused>> {
-        let Call { base, state: Validated { invocation } } = self;
+        let Call { mut base, state: Validated { invocation } } = self;
         let refusal = match forbidden(policy, &invocation, &base.scope) {
             Some(refusal) => Some(refusal),
-            None => own_rules(&invocation, &base).await.err(),
+            None => own_rules(&invocation, &mut base).await.err(),
         };
         match refusal {
             None => {
@@ -65,14 +65,13 @@ pub(super) fn denied(tool: &str, verdict: Verdict) -> Refusal {
         verdict.rule.as_ref().map_or("the policy".to_owned(), |rule| format!("the rule `{}`", rule.text));
     let refusal =
         Refusal::new(RefusalCode::Denied, format!("A call of `{tool}` like this is denied by {rule}.{why}"));
-    Refusal { rule: verdict.rule, ..refusal }
-        .with_hint("Do it another way, or say what you would need and why.")
+    refusal.with_rule(verdict.rule).with_hint("Do it another way, or say what you would need and why.")
 }
 
-async fn own_rules(invocation: &Invocation, base: &super::Base) -> Result<(), Refusal> {
+async fn own_rules(invocation: &Invocation, base: &mut super::Base) -> Result<(), Refusal> {
     let tool = &invocation.tool;
     let check = tool.tool.check(&base.scope, &invocation.typed);
-    match guarded(check, CHECK_LIMIT, base.token(), &base.trail).await {
+    match guarded(check, CHECK_LIMIT, base.lane.token(&base.scope), &mut base.trail).await {
         Guarded::Done(answer) => answer,
         Guarded::Panicked(panic) => {
             base.trail.note(|| What::Fault { message: panic.into() });

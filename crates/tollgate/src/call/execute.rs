@@ -10,10 +10,10 @@ use tokio::{sync::oneshot, time::Instant};
 
 use super::{Call, Refused, permit::Permitted, validate::Invocation};
 use crate::{
-    event::What,
+    event::{Trail, What},
     guard::{
-        Breakers, Claim, Ended, Fence, Fingerprint, Health, Ledger, Pulse, Slot, Spawner, Start, cancellable,
-        drive, panic_text,
+        Breakers, Claim, Ended, Fence, Fingerprint, Health, Ledger, Pulse, Reservation, Slot, Spawner, Start,
+        cancellable, drive, panic_text,
     },
     outcome::{Failure, FailureKind, Outcome, Output, Phase, Refusal, RefusalCode},
     tool::{Cx, IdempotencyKey},
@@ -26,7 +26,7 @@ pub struct Executed {
 
 /// What is known after the body.
 pub(super) struct Ran {
-    pub(super) invocation: Invocation,
+    pub(super) invocation: Box<Invocation>,
     pub(super) outcome: Outcome,
     pub(super) attempts: u32,
     pub(super) replayed: bool,
@@ -69,86 +69,106 @@ impl Drop for OpenClaim {
 /// What came of the steps before the body.
 enum Ready {
     Start(Slot, Option<OpenClaim>, Option<IdempotencyKey>),
-    Answered(Outcome, bool),
+    /// It ran before: this was, or stands for, its answer.
+    Answered(Outcome),
 }
 
 impl Call<Permitted> {
     /// Reserves budget and a place, claims the key, then runs the body under deadlines, with retries, panics
     /// caught.
     pub async fn execute(self, guards: &Guards) -> Result<Call<Executed>, Box<Refused>> {
-        let Call { base, state: Permitted { invocation, permit, probe } } = self;
+        let Call { mut base, state: Permitted { invocation, permit, probe } } = self;
         let scope = base.scope.clone();
         let ready = match scope.run.purse().reserve(invocation.tool.spec.name()) {
-            Ok(reservation) => prepare(&base, &invocation, guards).await.inspect(|_| reservation.keep()),
+            Ok(reservation) => ready(&mut base, &invocation, guards, reservation).await,
             Err(refusal) => Err(refusal),
         };
         let (slot, claim, key) = match ready {
             Ok(Ready::Start(slot, claim, key)) => (slot, claim, key),
-            Ok(Ready::Answered(outcome, replayed)) => {
-                let ran = Ran { invocation, outcome, attempts: 0, replayed, claim: None };
+            Ok(Ready::Answered(outcome)) => {
+                let ran = Ran { invocation, outcome, attempts: 0, replayed: true, claim: None };
                 return Ok(Call { base, state: Executed { ran } });
             }
             Err(refusal) => return Err(base.refuse(invocation.tool.label.clone(), Phase::Execute, refusal)),
         };
         // The permit is used up here: what follows is the one run it stands for.
         drop(permit);
-        let cx = Arc::new(Cx::new(
-            scope,
-            base.id.clone(),
-            key,
-            base.token().clone(),
-            Pulse::new(base.trail.clone()),
-        ));
+        let pulse = Pulse::new(base.trail.beacon());
+        let cx = Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.token.clone(), pulse));
         let body = Body { invocation: &invocation, cx: &cx, guards };
         let began = base.scope.run.purse().is_limited().then(Instant::now);
-        let result = body.run(slot, &base).await;
+        let Ending(result, health) = body.run(slot, &mut base.trail).await;
         if let Some(began) = began {
             base.scope.run.purse().add_time(began.elapsed());
         }
-        guards.breakers.record(&invocation.tool.spec, &base.scope, health(&result));
+        guards.breakers.record(&invocation.tool.spec, &base.scope, health);
         drop(probe);
-        let outcome = checked_output(&invocation, result.0);
-        base.trail.note(|| What::Executed { status: outcome.status(), chain: chain(&outcome) });
+        let outcome = checked_output(&invocation, result);
+        base.trail.note(|| What::Executed { status: outcome.status(), chain: chain(&outcome).into() });
         let ran = Ran { outcome, attempts: cx.attempt(), replayed: false, claim, invocation };
         Ok(Call { base, state: Executed { ran } })
     }
 }
 
-/// Waits for a place and claims the key. Nothing has happened yet: any refusal here is a clean one.
-async fn prepare(base: &super::Base, invocation: &Invocation, guards: &Guards) -> Result<Ready, Refusal> {
-    let spec = &invocation.tool.spec;
-    if base.token().is_cancelled() {
+/// Gets everything ready for the body. A read without a key that finds a place at once waits for nothing.
+async fn ready(
+    base: &mut super::Base,
+    invocation: &Invocation,
+    guards: &Guards,
+    reservation: Reservation<'_>,
+) -> Result<Ready, Refusal> {
+    if base.lane.token(&base.scope).is_cancelled() {
         return Err(cancelled());
     }
+    let spec = &invocation.tool.spec;
     if spec.requires_idempotency_key && base.key.is_none() {
-        let reason = format!(
-            "`{}` runs only with an idempotency key, and this call brings none.",
-            invocation.tool.label
-        );
+        let label = &invocation.tool.label;
+        let reason = format!("`{label}` runs only with an idempotency key, and this call brings none.");
         return Err(Refusal::new(RefusalCode::MissingIdempotencyKey, reason)
             .with_hint("Give the call an `idempotency_key`."));
     }
+    let keyless = base.key.is_none() && invocation.effects.read_only;
+    let now = keyless.then(|| base.scope.workspace.enter_now(invocation.effects.class())).flatten();
+    let ready = match now {
+        Some(slot) => Ready::Start(slot, None, None),
+        None => wait_and_claim(base, invocation, guards).boxed().await?,
+    };
+    if let Ready::Start(..) = ready {
+        reservation.keep();
+    }
+    Ok(ready)
+}
+
+/// Waits for a place and claims the key. Nothing has happened yet: any refusal here is a clean one.
+async fn wait_and_claim(
+    base: &mut super::Base,
+    invocation: &Invocation,
+    guards: &Guards,
+) -> Result<Ready, Refusal> {
+    base.trail.flush();
+    let token = base.lane.token(&base.scope);
     let key = match &base.key {
         Some(key) => Some(key.clone()),
         None if invocation.effects.read_only => None,
         None => Some(derived_key(base)),
     };
-    let entered =
-        cancellable(base.scope.workspace.enter(invocation.effects.class()).boxed(), base.token()).await;
-    let Some(Ok(slot)) = entered else { return Err(cancelled()) };
+    let class = invocation.effects.class();
+    let Some(Ok(slot)) = cancellable(base.scope.workspace.enter(class).boxed(), token).await else {
+        return Err(cancelled());
+    };
     let Some(key) = key else { return Ok(Ready::Start(slot, None, None)) };
     let start = Start {
         caller: base.scope.caller.clone(),
         key: key.clone(),
-        fingerprint: Fingerprint::of(spec, &invocation.args),
+        fingerprint: Fingerprint::of(&invocation.tool.spec, &invocation.args),
     };
-    match cancellable(guards.ledger.start(start), base.token()).await {
+    match cancellable(guards.ledger.start(start), token).await {
         Some(Ok(Ok(Claim::Granted(fence)))) => {
             let claim = OpenClaim { ledger: guards.ledger.clone(), fence: Some(fence) };
             Ok(Ready::Start(slot, Some(claim), Some(key)))
         }
-        Some(Ok(Ok(Claim::Replay(settled)))) => Ok(Ready::Answered(settled.outcome, true)),
-        Some(Ok(Ok(Claim::Unfinished))) => Ok(Ready::Answered(Outcome::Failed(unfinished()), true)),
+        Some(Ok(Ok(Claim::Replay(settled)))) => Ok(Ready::Answered(settled.outcome)),
+        Some(Ok(Ok(Claim::Unfinished))) => Ok(Ready::Answered(Outcome::Failed(unfinished()))),
         Some(Ok(Ok(Claim::Conflict))) => Err(Refusal::new(
             RefusalCode::IdempotencyConflict,
             format!("The idempotency key {key} was used before, for other arguments."),
@@ -183,49 +203,71 @@ struct Body<'a> {
 struct Ending(Result<Output, Failure>, Health);
 
 impl Body<'_> {
-    async fn run(&self, slot: Slot, base: &super::Base) -> Ending {
-        let spec = &self.invocation.tool.spec;
-        let mut slot = Some(slot);
+    async fn run(&self, slot: Slot, trail: &mut Trail) -> Ending {
         let mut until = None;
+        trail.note_brief(|| What::Started { attempt: 1 });
+        let (ending, kept) = self.attempt(slot, &mut until, trail).await;
+        match &ending.0 {
+            Err(failure) if failure.kind == FailureKind::Retryable && self.invocation.tool.spec.retry.attempts > 1 =>
+            {
+                self.retry(ending, kept, until, trail).boxed().await
+            }
+            _ => ending,
+        }
+    }
+
+    /// Tries again for as long as it is worth it.
+    async fn retry(
+        &self,
+        first: Ending,
+        mut kept: Option<Slot>,
+        mut until: Option<Instant>,
+        trail: &mut Trail,
+    ) -> Ending {
+        let spec = &self.invocation.tool.spec;
+        let mut ending = first;
         loop {
-            let attempt = self.cx.attempt();
-            base.trail.note_again(|| What::Started { attempt });
-            let (ending, kept) = self.attempt(slot.take(), &mut until).await;
-            let Ending(Err(failure), _) = &ending else { return ending };
+            let Err(failure) = &ending.0 else { return ending };
             if failure.kind != FailureKind::Retryable {
                 return ending;
             }
-            let Some(wait) = spec.retry.wait_after(attempt, failure.retry_after) else { return ending };
+            let Some(wait) = spec.retry.wait_after(self.cx.attempt(), failure.retry_after) else { return ending };
+            // A body that still holds its place cannot be started a second time beside itself.
+            let Some(slot) = kept else { return ending };
             let deadline = *until.get_or_insert_with(|| Instant::now() + spec.timeouts.total);
             if Instant::now() + wait >= deadline {
                 return ending;
             }
-            let slept = cancellable(tokio::time::sleep(wait).boxed(), self.cx.token()).await;
-            // A body that still holds its place cannot be started a second time beside itself.
-            if slept.is_none() || kept.is_none() {
+            if cancellable(tokio::time::sleep(wait).boxed(), self.cx.token()).await.is_none() {
                 return ending;
             }
-            slot = kept;
-            self.cx.next_attempt();
+            let attempt = self.cx.next_attempt();
+            trail.note(|| What::Started { attempt });
+            (ending, kept) = self.attempt(slot, &mut until, trail).await;
         }
     }
 
     /// One try. Gives the place back unless the body still runs and keeps it.
-    async fn attempt(&self, slot: Option<Slot>, until: &mut Option<Instant>) -> (Ending, Option<Slot>) {
+    async fn attempt(
+        &self,
+        slot: Slot,
+        until: &mut Option<Instant>,
+        trail: &mut Trail,
+    ) -> (Ending, Option<Slot>) {
         let tool = &self.invocation.tool;
         let body = tool.tool.clone().run(self.cx.clone(), self.invocation.typed.clone());
         let mut body = AssertUnwindSafe(body).catch_unwind();
         let (ended, slot) = match &self.guards.spawner {
             Some(spawner) if !tool.spec.inline => {
                 let (mut remote, _stop) = spawn(&**spawner, body, slot);
-                match drive(&mut remote, self.cx, &tool.spec.timeouts, until).await {
-                    Ended::Done(Ok((result, slot))) => (Ended::Done(result), slot),
+                match drive(&mut remote, self.cx, &tool.spec.timeouts, until, trail).await {
+                    Ended::Done(Ok((result, slot))) => (Ended::Done(result), Some(slot)),
                     // The task is gone without an answer: its runtime is shutting down.
                     Ended::Done(Err(_)) | Ended::Cancelled => (Ended::Cancelled, None),
                     Ended::Late(late) => (Ended::Late(late), None),
                 }
             }
-            _ => (drive(&mut body, self.cx, &tool.spec.timeouts, until).await, slot),
+            _ => (drive(&mut body, self.cx, &tool.spec.timeouts, until, trail).await, Some(slot)),
         };
         (self.ending(ended), slot)
     }
@@ -266,8 +308,8 @@ type Panicking = Result<Result<Output, Failure>, Box<dyn std::any::Any + Send>>;
 fn spawn(
     spawner: &dyn Spawner,
     body: futures_util::future::CatchUnwind<AssertUnwindSafe<BoxFuture<'static, Result<Output, Failure>>>>,
-    slot: Option<Slot>,
-) -> (oneshot::Receiver<(Panicking, Option<Slot>)>, AbortOnDrop) {
+    slot: Slot,
+) -> (oneshot::Receiver<(Panicking, Slot)>, AbortOnDrop) {
     let (answer, remote) = oneshot::channel();
     let (handle, registration) = AbortHandle::new_pair();
     let body = Abortable::new(body, registration);
@@ -307,10 +349,6 @@ fn checked_output(invocation: &Invocation, result: Result<Output, Failure>) -> O
             .with_hint("The same call will fail again; look for the result another way.")
             .caused_by(broken.join("; ")),
     )
-}
-
-fn health(ending: &Ending) -> Health {
-    ending.1
 }
 
 fn chain(outcome: &Outcome) -> Vec<String> {

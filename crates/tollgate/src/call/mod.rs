@@ -37,7 +37,8 @@ pub use validate::{Invocation, MAX_INPUT_BYTES, Validated};
 /// A proposed call in the state `S`.
 #[must_use = "every call is answered: walk it to its end"]
 pub struct Call<S> {
-    base: Base,
+    // Boxed: a call moves through every phase, and two pointers move faster than all they stand for.
+    base: Box<Base>,
     state: S,
 }
 
@@ -66,7 +67,7 @@ pub(crate) struct Lane {
 /// A call that was stopped before it ran, with the reason. It still has to be settled.
 #[must_use = "a refused call is answered too: settle it"]
 pub struct Refused {
-    base: Base,
+    base: Box<Base>,
     tool: Arc<str>,
     phase: Phase,
     refusal: Refusal,
@@ -87,12 +88,15 @@ impl<S> Call<S> {
     }
 }
 
-impl Base {
-    fn token(&self) -> &CancellationToken {
-        self.lane.token.as_ref().unwrap_or_else(|| self.scope.run.token())
+impl Lane {
+    /// The token that stops a call of this batch in this scope.
+    fn token<'a>(&'a self, scope: &'a Scope) -> &'a CancellationToken {
+        self.token.as_ref().unwrap_or_else(|| scope.run.token())
     }
+}
 
-    fn refuse(self, tool: Arc<str>, phase: Phase, refusal: Refusal) -> Box<Refused> {
+impl Base {
+    fn refuse(self: Box<Self>, tool: Arc<str>, phase: Phase, refusal: Refusal) -> Box<Refused> {
         Box::new(Refused { base: self, tool, phase, refusal })
     }
 }

@@ -1,6 +1,12 @@
 //! Phase 4: policy, and where it says so a person, allows exactly these arguments.
 
-use std::{hash::BuildHasher, sync::Arc};
+use std::{
+    hash::{BuildHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use futures_util::FutureExt;
+use serde_json::Value;
 
 use super::{Call, Refused, before::Prepared, check::denied, validate::Invocation};
 use crate::{
@@ -18,7 +24,7 @@ pub struct Permit {
 
 /// A call that may run: the arguments and the permit for exactly them, inseparable.
 pub struct Permitted {
-    pub(super) invocation: Invocation,
+    pub(super) invocation: Box<Invocation>,
     pub(super) permit: Permit,
     pub(super) probe: Option<Probe>,
 }
@@ -39,12 +45,12 @@ impl Call<Prepared> {
         approver: &dyn Approver,
         breakers: &Arc<Breakers>,
     ) -> Result<Call<Permitted>, Box<Refused>> {
-        let Call { base, state: Prepared { invocation } } = self;
+        let Call { mut base, state: Prepared { invocation } } = self;
         let admitted = admit(&invocation, &base, breakers).and_then(|probe| {
             base.scope.run.window().admit(base.scope.turn, || same_call(&invocation)).map(|()| probe)
         });
         let decided = match admitted {
-            Ok(probe) => decide(&invocation, &base, policy, approver).await.map(|permit| (probe, permit)),
+            Ok(probe) => decide(&invocation, &mut base, policy, approver).await.map(|permit| (probe, permit)),
             Err(refusal) => Err(refusal),
         };
         match decided {
@@ -77,8 +83,10 @@ fn admit(
 
 /// A number that equal calls of one process share.
 fn same_call(invocation: &Invocation) -> u64 {
-    let address = Arc::as_ptr(&invocation.tool) as usize;
-    foldhash::fast::FixedState::default().hash_one((address, &invocation.args))
+    let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+    hasher.write_usize(Arc::as_ptr(&invocation.tool) as usize);
+    hash_value(&invocation.args, &mut hasher);
+    hasher.finish()
 }
 
 impl Call<super::Checked> {
@@ -123,9 +131,30 @@ fn judge(invocation: &Invocation, base: &super::Base, policy: &dyn Policy) -> Re
     }
 }
 
+/// Hashes a value in the order it was written, without copying it.
+fn hash_value(value: &Value, hasher: &mut impl Hasher) {
+    match value {
+        Value::Null => hasher.write_u8(0),
+        Value::Bool(bool) => hasher.write_u8(1 + u8::from(*bool)),
+        Value::Number(number) => number.hash(hasher),
+        Value::String(text) => text.hash(hasher),
+        Value::Array(items) => {
+            hasher.write_usize(items.len());
+            items.iter().for_each(|item| hash_value(item, hasher));
+        }
+        Value::Object(map) => {
+            hasher.write_usize(map.len());
+            for (key, value) in map {
+                key.hash(hasher);
+                hash_value(value, hasher);
+            }
+        }
+    }
+}
+
 async fn decide(
     invocation: &Invocation,
-    base: &super::Base,
+    base: &mut super::Base,
     policy: &dyn Policy,
     approver: &dyn Approver,
 ) -> Result<Permit, Refusal> {
@@ -133,6 +162,16 @@ async fn decide(
     if verdict.decision == Decision::Allow {
         return Ok(Permit { by: by(&verdict) });
     }
+    ask(invocation, base, verdict, approver).boxed().await
+}
+
+/// Asks a person about exactly this call.
+async fn ask(
+    invocation: &Invocation,
+    base: &mut super::Base,
+    verdict: Verdict,
+    approver: &dyn Approver,
+) -> Result<Permit, Refusal> {
     let (query, rule) = (invocation.query(&base.scope), verdict.rule);
     let reason = verdict.reason.unwrap_or_else(|| "a rule asks about it".into());
     let digest = Digest::of(&query);
@@ -151,7 +190,7 @@ async fn decide(
         digest,
     };
     // The person may take any time; only a cancellation ends the wait.
-    match cancellable(approver.ask(question), base.token()).await {
+    match cancellable(approver.ask(question), base.lane.token(&base.scope)).await {
         Some(Ok(Answer::Yes)) => Ok(Permit { by: "a person".into() }),
         Some(Ok(Answer::No(message))) => Err(said_no(rule, message)),
         Some(Ok(Answer::Nobody)) => Err(nobody(invocation, rule)),
@@ -178,7 +217,7 @@ fn said_no(rule: Option<RuleRef>, message: Option<String>) -> Refusal {
     };
     let refusal = Refusal::new(RefusalCode::Denied, reason)
         .with_hint("Do not try the same again; ask what to do instead.");
-    Refusal { rule, ..refusal }
+    refusal.with_rule(rule)
 }
 
 fn nobody(invocation: &Invocation, rule: Option<RuleRef>) -> Refusal {
@@ -186,5 +225,5 @@ fn nobody(invocation: &Invocation, rule: Option<RuleRef>) -> Refusal {
     let reason = format!("A call of `{tool}` needs a person's yes, and nobody is there to give it.");
     let refusal = Refusal::new(RefusalCode::ApprovalRequired, reason)
         .with_hint(format!("The rule `allow {tool}` would let it run; do something else meanwhile."));
-    Refusal { rule, ..refusal }
+    refusal.with_rule(rule)
 }

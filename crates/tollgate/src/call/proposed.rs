@@ -72,7 +72,7 @@ impl Call<Proposed> {
     /// Puts a proposed call on the path. `position` is its place in the turn.
     pub fn propose(proposed: Proposed, position: usize, scope: &Arc<Scope>, events: &Events) -> Self {
         Self {
-            base: Base {
+            base: Box::new(Base {
                 id: proposed.id.clone(),
                 scope: scope.clone(),
                 position,
@@ -83,7 +83,7 @@ impl Call<Proposed> {
                 began: Instant::now(),
                 rounds: 0,
                 context: Vec::new(),
-            },
+            }),
             state: proposed,
         }
     }

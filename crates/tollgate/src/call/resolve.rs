@@ -29,7 +29,7 @@ impl Call<Proposed> {
         match found {
             Ok(tool) => {
                 self.begin_trail(&tool.label);
-                self.base.trail.note(|| What::Resolved);
+                self.base.trail.note_brief(|| What::Resolved);
                 let tool = tool.clone();
                 Ok(self.with(|proposed| Resolved { tool, input: proposed.input }))
             }

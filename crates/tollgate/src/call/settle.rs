@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
+use futures_util::FutureExt;
+
 use super::{
     Base, Call, Refused,
     after::Finished,
     execute::{OpenClaim, Ran},
 };
 use crate::{
-    event::What,
+    event::{Trail, What},
     guard::Ledger,
     outcome::{Item, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, preview_of},
     tool::{Origin, ResultLimit},
@@ -26,17 +28,17 @@ pub struct Records {
 impl Call<Finished> {
     /// Gives the call its one answer.
     pub async fn settle(self, records: &Records) -> Settled {
-        let Call { base, state: Finished { ran } } = self;
+        let Call { mut base, state: Finished { ran } } = self;
         let Ran { invocation, outcome, attempts, replayed, mut claim, .. } = ran;
         let trust = trust_of(&invocation, &outcome);
         let label = invocation.tool.label.clone();
         let limit = invocation.tool.spec.max_result;
-        let (outcome, offloaded) = fit(outcome, limit, records, &base).await;
+        let (outcome, offloaded) = fit(outcome, limit, records, &mut base.trail).await;
         let mut settled = base.answer(label, outcome, Phase::Execute);
         settled.attempts = attempts;
         settled.replayed = replayed;
         settled.trust = trust;
-        settled.offloaded = offloaded;
+        settled.offloaded = offloaded.map(Box::new);
         let fence = claim.as_mut().and_then(OpenClaim::close);
         base.record(fence, settled, records).await
     }
@@ -70,7 +72,7 @@ impl Base {
     }
 
     async fn record(
-        mut self,
+        mut self: Box<Self>,
         fence: Option<crate::guard::Fence>,
         mut settled: Settled,
         records: &Records,
@@ -107,11 +109,11 @@ async fn fit(
     outcome: Outcome,
     limit: ResultLimit,
     records: &Records,
-    base: &Base,
+    trail: &mut Trail,
 ) -> (Outcome, Option<Offloaded>) {
     match (outcome, limit) {
         (Outcome::Ok(output), ResultLimit::Chars(limit)) if exceeds(&output, limit) => {
-            let (output, offloaded) = put_aside(output, limit, records, base).await;
+            let (output, offloaded) = put_aside(output, limit, records, trail).boxed().await;
             (Outcome::Ok(output), offloaded)
         }
         (Outcome::Failed(mut failure), limit) => {
@@ -133,7 +135,7 @@ async fn put_aside(
     output: Output,
     limit: usize,
     records: &Records,
-    base: &Base,
+    trail: &mut Trail,
 ) -> (Output, Option<Offloaded>) {
     let Output { items, untrusted } = output;
     let (pictures, texts): (Vec<_>, Vec<_>) =
@@ -144,7 +146,7 @@ async fn put_aside(
         Some(store) => match store.keep(whole.clone()).await {
             Ok(reference) => Some(reference),
             Err(fault) => {
-                base.trail.note(|| What::StoreFault { message: fault.to_string().into() });
+                trail.note(|| What::StoreFault { message: fault.to_string().into() });
                 None
             }
         },

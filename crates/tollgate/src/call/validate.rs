@@ -23,7 +23,7 @@ pub const MAX_INPUT_BYTES: usize = 4 << 20;
 
 /// A call whose arguments are what its tool asks for.
 pub struct Validated {
-    pub(super) invocation: Invocation,
+    pub(super) invocation: Box<Invocation>,
 }
 
 /// A tool with arguments it accepts, and what they would do.
@@ -37,14 +37,17 @@ pub struct Invocation {
 impl Call<Resolved> {
     /// Parses, validates, and computes the effects; each once.
     pub fn validate(self) -> Result<Call<Validated>, Box<Refused>> {
-        let Call { base, state: Resolved { tool, input } } = self;
+        let Call { mut base, state: Resolved { tool, input } } = self;
         match arguments(&tool, input.as_str()) {
             Ok((args, typed)) => {
                 // Effects that cannot be computed are the worst there are.
                 let effects = catch_unwind(AssertUnwindSafe(|| tool.tool.effects(&base.scope, &typed)))
                     .unwrap_or_else(|_| Effects::worst());
                 base.trail.note(|| What::Validated { concurrency: effects.class() });
-                Ok(Call { base, state: Validated { invocation: Invocation { tool, args, typed, effects } } })
+                Ok(Call {
+                    base,
+                    state: Validated { invocation: Box::new(Invocation { tool, args, typed, effects }) },
+                })
             }
             Err(refusal) => Err(base.refuse(tool.label.clone(), Phase::Validate, refusal)),
         }
@@ -101,7 +104,7 @@ fn invalid(tool: &Registered, violations: Vec<Violation>) -> Refusal {
         .collect();
     let reason = format!("The arguments do not fit the schema of `{}`: {}.", tool.label, list.join("; "));
     let refusal = Refusal::new(RefusalCode::InvalidArguments, reason);
-    Refusal { violations, ..refusal }.with_hint("Correct these fields and call again.")
+    refusal.with_violations(violations).with_hint("Correct these fields and call again.")
 }
 
 impl Call<Validated> {

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{partition::partition, turn::Stop};
 use crate::{
     call::{Call, Lane, Refused, Validated},
-    event::{Events, What},
+    event::{BatchBegins, Events, What},
     outcome::{Settled, Status},
     pipeline::{Pipeline, Walked},
     tool::{CallId, Concurrency, Interrupt, OnFatal, Scope},
@@ -51,7 +51,9 @@ impl Gather<'_> {
         for (index, places) in partition(&classes).into_iter().enumerate() {
             let batch: Vec<_> = places.filter_map(|at| waiting[at].take().map(|call| (at, call))).collect();
             let calls = || batch.iter().map(|(_, call)| call.id().clone()).collect();
-            self.events.tell_with(self.scope.run.id(), || What::Batch { index, calls: calls() });
+            self.events.tell_with(self.scope.run.id(), || {
+                What::Batch(Box::new(BatchBegins { index, calls: calls() }))
+            });
             for (at, settled) in self.batch(batch).await {
                 answers[at] = Some(settled);
             }

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    event::{Progress, Trail},
+    event::{Beacon, Progress, Trail},
     tool::{Cx, Timeouts},
 };
 
@@ -50,33 +50,47 @@ pub(crate) async fn first_poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Out
 ///
 /// `until` is when the whole call, retries included, must be over. On a deadline or a cancellation the body
 /// is told through its token and has a moment to end by itself; what it then says is taken.
-pub(crate) async fn drive<F: Future + Unpin>(
+pub(crate) async fn drive<F: Future<Output: Send> + Unpin + Send>(
     body: &mut F,
     cx: &Cx,
     timeouts: &Timeouts,
     until: &mut Option<Instant>,
+    trail: &mut Trail,
 ) -> Ended<F::Output> {
     if let Poll::Ready(done) = first_poll(body).await {
         return Ended::Done(done);
     }
-    let pulse = cx.pulse();
-    pulse.flush();
+    // What was noted so far reaches observers before the long wait begins.
+    trail.flush();
+    drive_on(body, cx, timeouts, until).await
+}
+
+// Boxed, like every wait here: a call that never waits does not carry the room for timers with it.
+fn drive_on<'a, F: Future<Output: Send> + Unpin + Send>(
+    body: &'a mut F,
+    cx: &'a Cx,
+    timeouts: &'a Timeouts,
+    until: &'a mut Option<Instant>,
+) -> BoxFuture<'a, Ended<F::Output>> {
     let started = Instant::now();
     let until = *until.get_or_insert(started + timeouts.total);
-    loop {
-        let (next, late) = pulse.next_deadline(timeouts, started, until);
-        tokio::select! {
-            biased;
-            done = &mut *body => return Ended::Done(done),
-            () = cx.cancelled() => return stop(body, cx, Ended::Cancelled).await,
-            () = sleep_until(next) => {
-                // Progress may have moved the deadline while we slept.
-                if pulse.next_deadline(timeouts, started, until).0 <= Instant::now() {
-                    return stop(body, cx, Ended::Late(late)).await;
+    let next_deadline = move || cx.pulse().next_deadline(timeouts, started, until);
+    Box::pin(async move {
+        loop {
+            let (next, late) = next_deadline();
+            tokio::select! {
+                biased;
+                done = &mut *body => return Ended::Done(done),
+                () = cx.cancelled() => return stop(body, cx, Ended::Cancelled).await,
+                () = sleep_until(next) => {
+                    // Progress may have moved the deadline while we slept.
+                    if next_deadline().0 <= Instant::now() {
+                        return stop(body, cx, Ended::Late(late)).await;
+                    }
                 }
             }
         }
-    }
+    })
 }
 
 /// How a short piece of somebody else's code ended: a check, a hook.
@@ -89,22 +103,21 @@ pub(crate) enum Guarded<T> {
 }
 
 /// Runs somebody else's code with panics caught, within a limit, until cancelled.
-pub(crate) async fn guarded<T>(
+pub(crate) async fn guarded<T: Send>(
     work: BoxFuture<'_, T>,
     limit: Duration,
     token: &CancellationToken,
-    trail: &Trail,
+    trail: &mut Trail,
 ) -> Guarded<T> {
     let mut work = AssertUnwindSafe(work).catch_unwind();
     let done = match first_poll(&mut work).await {
         Poll::Ready(done) => done,
         Poll::Pending => {
             trail.flush();
-            tokio::select! {
-                biased;
-                done = work => done,
-                () = token.cancelled() => return Guarded::Cancelled,
-                () = tokio::time::sleep(limit) => return Guarded::Late,
+            match tokio::time::timeout(limit, until_cancelled(work, token)).boxed().await {
+                Ok(Some(done)) => done,
+                Ok(None) => return Guarded::Cancelled,
+                Err(_) => return Guarded::Late,
             }
         }
     };
@@ -115,20 +128,29 @@ pub(crate) async fn guarded<T>(
 }
 
 /// Waits without a limit, panics caught. `None` when the token was cancelled first.
-pub(crate) async fn cancellable<T>(
+pub(crate) async fn cancellable<T: Send>(
     work: BoxFuture<'_, T>,
     token: &CancellationToken,
 ) -> Option<Result<T, String>> {
     let mut work = AssertUnwindSafe(work).catch_unwind();
     let done = match first_poll(&mut work).await {
         Poll::Ready(done) => done,
-        Poll::Pending => tokio::select! {
-            biased;
-            done = work => done,
-            () = token.cancelled() => return None,
-        },
+        Poll::Pending => until_cancelled(work, token).await?,
     };
     Some(done.map_err(|panic| panic_text(&*panic)))
+}
+
+fn until_cancelled<'a, F: Future + Send + 'a>(
+    work: F,
+    token: &'a CancellationToken,
+) -> BoxFuture<'a, Option<F::Output>> {
+    Box::pin(async move {
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = token.cancelled() => None,
+        }
+    })
 }
 
 /// What a panic said, for the operator.
@@ -146,27 +168,22 @@ async fn stop<F: Future + Unpin>(body: &mut F, cx: &Cx, otherwise: Ended<F::Outp
 /// Signs of life of a running body.
 #[derive(Debug)]
 pub(crate) struct Pulse {
-    trail: Trail,
+    beacon: Beacon,
     beat: Mutex<Option<Instant>>,
 }
 
 impl Pulse {
-    pub(crate) fn new(trail: Trail) -> Self {
-        Self { trail, beat: Mutex::new(None) }
+    pub(crate) fn new(beacon: Beacon) -> Self {
+        Self { beacon, beat: Mutex::new(None) }
     }
 
     pub(crate) fn beat(&self, progress: Progress) {
         self.connected();
-        self.trail.progress(progress);
+        self.beacon.progress(progress);
     }
 
     pub(crate) fn connected(&self) {
         *self.beat.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-    }
-
-    /// What was noted so far reaches observers before the long wait begins.
-    fn flush(&self) {
-        self.trail.flush();
     }
 
     fn next_deadline(&self, timeouts: &Timeouts, started: Instant, until: Instant) -> (Instant, Late) {

@@ -2,10 +2,13 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use tokio::sync::{Mutex, Notify, OwnedMutexGuard};
 
 use crate::tool::Concurrency;
 
@@ -22,15 +25,7 @@ pub struct Workspace {
 struct Inner {
     cwd: PathBuf,
     roots: Vec<PathBuf>,
-    gate: Arc<RwLock<()>>,
-}
-
-/// A place in the workspace, held for as long as the body runs.
-#[derive(Debug)]
-#[expect(dead_code, reason = "held, never read: dropping it frees the place")]
-pub(crate) enum Slot {
-    Shared(OwnedRwLockReadGuard<()>),
-    Alone(OwnedRwLockWriteGuard<()>),
+    gate: Gate,
 }
 
 impl Workspace {
@@ -42,7 +37,7 @@ impl Workspace {
 
     /// A workspace with the roots given.
     pub fn with_roots(cwd: impl Into<PathBuf>, roots: Vec<PathBuf>) -> Self {
-        Self { inner: Arc::new(Inner { cwd: cwd.into(), roots, gate: Arc::default() }) }
+        Self { inner: Arc::new(Inner { cwd: cwd.into(), roots, gate: Gate::default() }) }
     }
 
     /// The folder relative paths start from.
@@ -55,15 +50,72 @@ impl Workspace {
         &self.inner.roots
     }
 
-    /// Waits for a place of the class. First come, first served, so a write is never starved by reads.
+    /// A place for a read, where one is free at once.
+    pub(crate) fn enter_now(&self, class: Concurrency) -> Option<Slot> {
+        (class == Concurrency::ReadOnly && self.inner.gate.share_now())
+            .then(|| Slot { workspace: self.clone(), alone: None })
+    }
+
+    /// Waits for a place. First come, first served, so neither reads nor writes are starved.
     pub(crate) async fn enter(&self, class: Concurrency) -> Slot {
-        let gate = self.inner.gate.clone();
-        match class {
-            Concurrency::ReadOnly => match gate.clone().try_read_owned() {
-                Ok(place) => Slot::Shared(place),
-                Err(_) => Slot::Shared(gate.read_owned().await),
-            },
-            Concurrency::WriteExclusive | Concurrency::Unsafe => Slot::Alone(gate.write_owned().await),
+        if let Some(slot) = self.enter_now(class) {
+            return slot;
         }
+        let gate = &self.inner.gate;
+        let queue = gate.queue.clone().lock_owned().await;
+        if class == Concurrency::ReadOnly {
+            // Whoever holds the queue knows that no writer is inside.
+            gate.state.fetch_add(1, Ordering::Acquire);
+            return Slot { workspace: self.clone(), alone: None };
+        }
+        gate.state.fetch_or(WRITER, Ordering::AcqRel);
+        // From here on a drop undoes it, also while we still wait for the readers to leave.
+        let slot = Slot { workspace: self.clone(), alone: Some(queue) };
+        while gate.state.load(Ordering::Acquire) != WRITER {
+            gate.left.notified().await;
+        }
+        slot
+    }
+}
+
+/// A place in the workspace, held for as long as the body runs.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    workspace: Workspace,
+    alone: Option<OwnedMutexGuard<()>>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let gate = &self.workspace.inner.gate;
+        if self.alone.is_some() {
+            gate.state.fetch_and(!WRITER, Ordering::AcqRel);
+        } else if gate.state.fetch_sub(1, Ordering::AcqRel) == WRITER + 1 {
+            gate.left.notify_one();
+        }
+    }
+}
+
+/// Readers are a count, so that sharing costs one atomic step; writers, and whoever meets one, stand in a queue.
+#[derive(Debug, Default)]
+struct Gate {
+    state: AtomicUsize,
+    queue: Arc<Mutex<()>>,
+    left: Notify,
+}
+
+/// Set while a writer is inside or waits for the readers to leave.
+const WRITER: usize = 1 << (usize::BITS - 1);
+
+impl Gate {
+    fn share_now(&self) -> bool {
+        let mut state = self.state.load(Ordering::Relaxed);
+        while state & WRITER == 0 {
+            match self.state.compare_exchange_weak(state, state + 1, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => state = now,
+            }
+        }
+        false
     }
 }

@@ -1,13 +1,26 @@
 //! How a started call failed: the class is in the variant, the operator's chain stays out of the prompt.
 
-use std::{error::Error, fmt, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    fmt,
+    ops::{Deref, DerefMut},
+    sync::Arc,
+    time::Duration,
+};
 
 /// What a tool's body answers when it did not succeed.
 ///
 /// `?` on any [`std::error::Error`] makes a fatal failure whose message is the error's own and whose chain
 /// is kept for the operator.
+///
+/// One pointer wide, like [`Refusal`](super::Refusal).
+#[derive(Clone, PartialEq)]
+pub struct Failure(Box<Failed>);
+
+/// What a failure says. Read and changed through [`Failure`].
 #[derive(Clone)]
-pub struct Failure {
+#[non_exhaustive]
+pub struct Failed {
     /// Whether a retry is safe, pointless, or dangerous.
     pub kind: FailureKind,
     /// What happened, for the model.
@@ -47,7 +60,7 @@ impl Failure {
     }
 
     fn of(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None, retry_after: None, source: None }
+        Self(Box::new(Failed { kind, message: message.into(), hint: None, retry_after: None, source: None }))
     }
 
     /// The same with what else to try.
@@ -107,7 +120,21 @@ impl fmt::Debug for Failure {
     }
 }
 
-impl PartialEq for Failure {
+impl Deref for Failure {
+    type Target = Failed;
+
+    fn deref(&self) -> &Failed {
+        &self.0
+    }
+}
+
+impl DerefMut for Failure {
+    fn deref_mut(&mut self) -> &mut Failed {
+        &mut self.0
+    }
+}
+
+impl PartialEq for Failed {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind && self.message == other.message && self.hint == other.hint
     }

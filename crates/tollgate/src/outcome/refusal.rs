@@ -1,12 +1,25 @@
 //! Why a call was stopped before it ran: a closed list of codes, in words a model can act on.
 
-use std::fmt;
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+};
 
 use serde::Serialize;
 
+use crate::policy::RuleRef;
+
 /// A call stopped before execution. Says what is wrong and what would be right.
+///
+/// One pointer wide: it is the way out of every phase, and most calls never take it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Refusal {
+#[serde(transparent)]
+pub struct Refusal(Box<Refused>);
+
+/// What a refusal says. Read and changed through [`Refusal`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Refused {
     /// Which of the closed list.
     pub code: RefusalCode,
     /// What is wrong, in one or two sentences.
@@ -19,7 +32,7 @@ pub struct Refusal {
     pub violations: Vec<Violation>,
     /// The rule that decided, where one did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<crate::policy::RuleRef>,
+    pub rule: Option<RuleRef>,
     /// When to come back, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
@@ -113,14 +126,14 @@ codes! {
 impl Refusal {
     /// A refusal with a code and a reason.
     pub fn new(code: RefusalCode, reason: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Refused {
             code,
             reason: reason.into(),
             hint: None,
             violations: Vec::new(),
             rule: None,
             retry_after_ms: None,
-        }
+        }))
     }
 
     /// For a tool's own `check`: the right type, a wrong value.
@@ -129,7 +142,7 @@ impl Refusal {
         let place = if violation.pointer.is_empty() { "the arguments" } else { &violation.pointer };
         let reason =
             format!("The arguments have the right form but {place} cannot be used: {}", violation.message);
-        Self { violations: vec![violation], ..Self::new(RefusalCode::InvalidValue, reason) }
+        Self::new(RefusalCode::InvalidValue, reason).with_violations(vec![violation])
     }
 
     /// For a tool's own `check` or `authorize`: not allowed.
@@ -137,11 +150,39 @@ impl Refusal {
         Self::new(RefusalCode::Denied, reason)
     }
 
+    /// The same with each place that is wrong.
+    #[must_use]
+    pub fn with_violations(mut self, violations: Vec<Violation>) -> Self {
+        self.violations = violations;
+        self
+    }
+
+    /// The same with the rule that decided.
+    #[must_use]
+    pub fn with_rule(mut self, rule: Option<RuleRef>) -> Self {
+        self.rule = rule;
+        self
+    }
+
     /// The same with what would be acceptable.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+impl Deref for Refusal {
+    type Target = Refused;
+
+    fn deref(&self) -> &Refused {
+        &self.0
+    }
+}
+
+impl DerefMut for Refusal {
+    fn deref_mut(&mut self) -> &mut Refused {
+        &mut self.0
     }
 }
 

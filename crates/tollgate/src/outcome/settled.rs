@@ -36,7 +36,7 @@ pub struct Settled {
     /// Whether the content may be taken at its word.
     pub trust: Trust,
     /// Where the whole of an oversized result is.
-    pub offloaded: Option<Offloaded>,
+    pub offloaded: Option<Box<Offloaded>>,
     /// What hooks want the model to know.
     pub context: Vec<String>,
     pub(crate) evidence: OnceLock<Evidence>,

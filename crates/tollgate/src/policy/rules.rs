@@ -51,18 +51,17 @@ impl Rules {
         Ok(self)
     }
 
-    fn of(&self, tool: &ToolSpec) -> Option<Verdict> {
+    /// What the rules say of a tool, kept where `wanted` cares for it.
+    fn of(&self, tool: &ToolSpec, wanted: impl Fn(&Verdict) -> bool) -> Option<Verdict> {
         if let Some(known) = self.verdicts.read().unwrap_or_else(PoisonError::into_inner).get(&tool.id) {
-            return known.clone();
+            return known.as_ref().filter(|verdict| wanted(verdict)).cloned();
         }
         let strictest =
             self.rules.iter().filter(|rule| rule.pattern.matches(tool)).max_by_key(|rule| rule.decision);
         let verdict = strictest.map(Rule::verdict);
-        self.verdicts
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(tool.id.clone(), verdict.clone());
-        verdict
+        let mut verdicts = self.verdicts.write().unwrap_or_else(PoisonError::into_inner);
+        verdicts.insert(tool.id.clone(), verdict.clone());
+        verdict.filter(wanted)
     }
 }
 
@@ -84,14 +83,14 @@ impl Rule {
 
 impl Policy for Rules {
     fn forbids(&self, query: &Query<'_>) -> Option<Verdict> {
-        self.of(query.tool).filter(|verdict| verdict.decision == Decision::Deny)
+        self.of(query.tool, |verdict| verdict.decision == Decision::Deny)
     }
 
     fn decide(&self, query: &Query<'_>) -> Verdict {
-        self.of(query.tool).unwrap_or_else(|| default_verdict(query))
+        self.of(query.tool, |_| true).unwrap_or_else(|| default_verdict(query))
     }
 
     fn offers(&self, tool: &ToolSpec) -> bool {
-        self.of(tool).is_none_or(|verdict| verdict.decision != Decision::Deny)
+        self.of(tool, |verdict| verdict.decision == Decision::Deny).is_none()
     }
 }

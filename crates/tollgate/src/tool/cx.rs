@@ -27,7 +27,8 @@ pub struct Cx {
     call: CallId,
     key: Option<IdempotencyKey>,
     attempt: AtomicU32,
-    parent: CancellationToken,
+    // The batch's; the run's own where there is no batch.
+    parent: Option<CancellationToken>,
     // Made when first asked for: most quick calls never look at it.
     token: OnceLock<CancellationToken>,
     pulse: Pulse,
@@ -38,7 +39,7 @@ impl Cx {
         scope: Arc<Scope>,
         call: CallId,
         key: Option<IdempotencyKey>,
-        parent: CancellationToken,
+        parent: Option<CancellationToken>,
         pulse: Pulse,
     ) -> Self {
         Self { scope, call, key, attempt: AtomicU32::new(1), parent, token: OnceLock::new(), pulse }
@@ -75,12 +76,12 @@ impl Cx {
 
     /// The call's cancellation token, for handing to child work.
     pub fn token(&self) -> &CancellationToken {
-        self.token.get_or_init(|| self.parent.child_token())
+        self.token.get_or_init(|| self.parent().child_token())
     }
 
     /// True once the call should stop.
     pub fn is_cancelled(&self) -> bool {
-        self.token.get().unwrap_or(&self.parent).is_cancelled()
+        self.token.get().unwrap_or_else(|| self.parent()).is_cancelled()
     }
 
     /// Resolves when the call should stop.
@@ -98,6 +99,10 @@ impl Deref for Cx {
 }
 
 impl Cx {
+    fn parent(&self) -> &CancellationToken {
+        self.parent.as_ref().unwrap_or_else(|| self.scope.run.token())
+    }
+
     pub(crate) fn pulse(&self) -> &Pulse {
         &self.pulse
     }

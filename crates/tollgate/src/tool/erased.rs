@@ -72,7 +72,7 @@ impl<T: Tool> Erased for Typed<T> {
         Box::pin(async move {
             match typed::<T>(&args) {
                 Some(args) => self.0.run(&cx, args).await,
-                None => Err(Failure::fatal(mismatch().reason)),
+                None => Err(Failure::fatal(mismatch().to_string())),
             }
         })
     }
