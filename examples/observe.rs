@@ -1,7 +1,8 @@
 //! Everything that happens to a call, as JSON lines: a closed list of events, in the order of the path.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, sync::Arc, time::Duration};
 
+use serde_json::{Value, json};
 use tollgate::{
     Cx, Effects, Failure, Proposed, Registry, Scope, Tollgate,
     event::Event,
@@ -17,6 +18,7 @@ async fn fetch(
     url: String,
     cx: &Cx,
 ) -> Result<String, Failure> {
+    tokio::time::sleep(Duration::from_millis(20)).await;
     cx.progress(0.5, "half of it");
     match cx.attempt() {
         1 => Err(Failure::retryable("the line was busy")),
@@ -25,13 +27,13 @@ async fn fetch(
 }
 
 /// One event as one line. Times are left out so that the output is the same each time.
-fn line(event: &Event) -> Result<String, serde_json::Error> {
-    let mut line = serde_json::to_value(event)?;
+fn line(event: Event<'_>) -> Value {
+    let mut line = json!(event);
     if let Some(line) = line.as_object_mut() {
         line.shift_remove("at_ms");
         line.shift_remove("took_us");
     }
-    Ok(line.to_string())
+    line
 }
 
 #[tokio::main]
@@ -44,8 +46,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut events = gate.observe(1_000);
     let _ = gate.call(&scope, Proposed::new("c1", "fetch", r#"{"url": "http://example.org"}"#)).await;
     let _ = gate.call(&scope, Proposed::new("c2", "fech", "{}")).await;
-    while let Some(event) = events.try_next() {
-        println!("{}", line(&event)?);
-    }
+    events.drain(|event| println!("{}", line(event)));
     Ok(())
 }

@@ -60,11 +60,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     ];
     let answers = gate.turn(&scope).run(calls).await;
 
-    while let Some(event) = events.try_next() {
-        if let What::Batch { index, calls } = event.what {
-            println!("batch {index}: {calls:?}");
+    events.drain(|event| {
+        if let What::Batch(batch) = event.what {
+            println!("batch {}: {:?}", batch.index, batch.calls);
         }
-    }
+    });
     for settled in answers {
         let how = if settled.was_concurrent { "with others" } else { "alone" };
         // A failed call is an answer too: the ones beside it went on.

@@ -64,12 +64,13 @@ async fn class(tool: impl Tool, input: Value) -> Concurrency {
     let gate = gate(tool);
     let mut events = gate.observe(16);
     let _ = gate.call(&scope(), Proposed::new("c1", name, &input)).await;
-    std::iter::from_fn(|| events.try_next())
-        .find_map(|event| match event.what {
-            What::Validated { concurrency } => Some(concurrency),
-            _ => None,
-        })
-        .unwrap()
+    let mut class = None;
+    events.drain(|event| {
+        if let What::Validated { concurrency } = event.what {
+            class = Some(*concurrency);
+        }
+    });
+    class.unwrap()
 }
 
 #[tokio::test]
