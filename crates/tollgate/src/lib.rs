@@ -23,9 +23,39 @@ pub use call::Proposed;
 pub use catalog::Registry;
 pub use dispatch::{Interrupter, Turn, TurnStream};
 pub use explain::{Explanation, Foreseen};
+/// What methods return that are called through a trait object, as [`policy::Approver::ask`] is.
+pub use futures_util::future::BoxFuture;
 pub use gate::{Builder, DEFAULT_CONCURRENCY, Tollgate};
 pub use outcome::{Failure, IntoOutput, Json, Output, Refusal, Settled};
 pub use policy::Opinion;
+/// Makes a tool of an `async fn`.
+///
+/// ```
+/// use tollgate::{Effects, Registry, tool};
+///
+/// /// Adds two numbers.
+/// #[tool(effects = |_, _| Effects::reading(), inline)]
+/// async fn add(
+///     /// The first number.
+///     a: i64,
+///     /// The second one, 0 when left out.
+///     b: Option<i64>,
+/// ) -> i64 {
+///     a + b.unwrap_or(0)
+/// }
+///
+/// let registry = Registry::new().with(add)?;
+/// # Ok::<_, tollgate::catalog::RegistryError>(())
+/// ```
 #[cfg(feature = "macros")]
 pub use tollgate_macros::tool;
 pub use tool::{Cx, Effects, Scope, Tool, ToolSpec};
+
+/// What the code that `#[tool]` writes speaks of, so that its users need no dependency but this crate.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::tool::declared::{names, spec};
+    pub use schemars;
+    pub use serde;
+    pub use serde_json;
+}

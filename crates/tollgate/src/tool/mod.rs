@@ -15,10 +15,12 @@ mod effects;
 mod scope;
 mod cx;
 mod builder;
+pub(crate) mod declared;
 mod erased;
 
 pub use builder::{DynTool, ToolBuilder};
 pub use cx::Cx;
+pub use declared::input_schema;
 pub use effects::{Access, Concurrency, Effects, Resource};
 pub(crate) use erased::{Erased, erase};
 pub use name::{BadName, CallId, Caller, IdempotencyKey, MAX_NAME, Origin, Route, RunId, ToolId, ToolName};

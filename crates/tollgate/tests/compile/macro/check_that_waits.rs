@@ -1,0 +1,17 @@
+//! `check` is an ordinary function.
+
+use tollgate::{Refusal, Registry, Scope, tool};
+
+/// Adds two numbers.
+#[tool(check = small)]
+async fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+async fn small(_: &Scope, _: &AddArgs) -> Result<(), Refusal> {
+    Ok(())
+}
+
+fn main() {
+    let _ = Registry::new().with(add);
+}

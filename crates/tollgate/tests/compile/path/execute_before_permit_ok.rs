@@ -1,0 +1,13 @@
+//! The twin of `execute_before_permit`: permitted first.
+
+use tollgate::{
+    call::{Call, Guards, Prepared},
+    policy::{Approver, Policy},
+};
+
+async fn walk(call: Call<Prepared>, policy: &dyn Policy, approver: &dyn Approver, guards: &Guards) {
+    let permitted = call.permit(policy, approver, &guards.breakers).await.unwrap();
+    let _ = permitted.execute(guards).await;
+}
+
+fn main() {}
