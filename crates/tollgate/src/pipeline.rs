@@ -44,7 +44,7 @@ impl Pipeline {
     }
 
     /// Phases 0 and 1: what dispatch needs to know.
-    pub(crate) fn begin(&self, call: Call<Proposed>) -> Result<Call<Validated>, Box<Refused>> {
+    pub(crate) fn begin(&self, call: Call<Proposed>) -> Result<Call<Validated>, Refused> {
         call.resolve(&self.snapshot)?.validate()
     }
 
@@ -61,7 +61,7 @@ impl Pipeline {
         self.policy.decide(&call.query()).decision == Decision::Allow
     }
 
-    async fn try_walk(&self, mut call: Call<Validated>, within: Concurrency) -> Result<Walked, Box<Refused>> {
+    async fn try_walk(&self, mut call: Call<Validated>, within: Concurrency) -> Result<Walked, Refused> {
         loop {
             let checked = call.check(&*self.policy).await?;
             match checked.before(&self.hooks).await? {

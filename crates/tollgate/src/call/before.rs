@@ -31,14 +31,14 @@ pub const MAX_REWRITES: u32 = 3;
 
 impl Call<Checked> {
     /// Asks each matching hook in order. A gate that fails blocks; an observer that fails is noted.
-    pub async fn before(self, hooks: &Hooks) -> Result<Passed, Box<Refused>> {
+    pub async fn before(self, hooks: &Hooks) -> Result<Passed, Refused> {
         if hooks.is_empty() {
             return Ok(Passed::Ready(self.with(|checked| Prepared { invocation: checked.invocation })));
         }
         self.ask_hooks(hooks).boxed().await
     }
 
-    async fn ask_hooks(self, hooks: &Hooks) -> Result<Passed, Box<Refused>> {
+    async fn ask_hooks(self, hooks: &Hooks) -> Result<Passed, Refused> {
         let Call { mut base, state: Checked { invocation } } = self;
         let mut rewritten = None;
         for hook in hooks.of(&invocation.tool.spec) {
@@ -83,11 +83,7 @@ impl Call<Checked> {
     }
 }
 
-fn begin_again(
-    mut base: Box<super::Base>,
-    invocation: &Invocation,
-    args: &Value,
-) -> Result<Passed, Box<Refused>> {
+fn begin_again(mut base: Box<super::Base>, invocation: &Invocation, args: &Value) -> Result<Passed, Refused> {
     let label = &invocation.tool.label;
     base.rounds += 1;
     if base.rounds > MAX_REWRITES {

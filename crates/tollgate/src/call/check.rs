@@ -22,7 +22,7 @@ const CHECK_LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
 impl Call<Validated> {
     /// Asks the deny rules and the roots first, alone: neither the tool's check nor a hook learns of what is
     /// forbidden. Then the tool's own rules.
-    pub async fn check(self, policy: &dyn Policy) -> Result<Call<Checked>, Box<Refused>> {
+    pub async fn check(self, policy: &dyn Policy) -> Result<Call<Checked>, Refused> {
         let Call { mut base, state: Validated { invocation } } = self;
         let refusal = match forbidden(policy, &invocation, &base.scope) {
             Some(refusal) => Some(refusal),

@@ -76,7 +76,7 @@ enum Ready {
 impl Call<Permitted> {
     /// Reserves budget and a place, claims the key, then runs the body under deadlines, with retries, panics
     /// caught.
-    pub async fn execute(self, guards: &Guards) -> Result<Call<Executed>, Box<Refused>> {
+    pub async fn execute(self, guards: &Guards) -> Result<Call<Executed>, Refused> {
         let Call { mut base, state: Permitted { invocation, permit, probe } } = self;
         let scope = base.scope.clone();
         let ready = match scope.run.purse().reserve(invocation.tool.spec.name()) {

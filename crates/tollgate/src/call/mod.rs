@@ -96,14 +96,14 @@ impl Lane {
 }
 
 impl Base {
-    fn refuse(self: Box<Self>, tool: Arc<str>, phase: Phase, refusal: Refusal) -> Box<Refused> {
-        Box::new(Refused { base: self, tool, phase, refusal })
+    fn refuse(self: Box<Self>, tool: Arc<str>, phase: Phase, refusal: Refusal) -> Refused {
+        Refused { base: self, tool, phase, refusal }
     }
 }
 
 impl Call<Validated> {
     /// Stops a call that is not to start any more.
-    pub(crate) fn cancel(self) -> Box<Refused> {
+    pub(crate) fn cancel(self) -> Refused {
         let tool = self.state.invocation.tool.label.clone();
         self.base.refuse(tool, Phase::Check, execute::cancelled())
     }

@@ -44,7 +44,7 @@ impl Call<Prepared> {
         policy: &dyn Policy,
         approver: &dyn Approver,
         breakers: &Arc<Breakers>,
-    ) -> Result<Call<Permitted>, Box<Refused>> {
+    ) -> Result<Call<Permitted>, Refused> {
         let Call { mut base, state: Prepared { invocation } } = self;
         let admitted = admit(&invocation, &base, breakers).and_then(|probe| {
             base.scope.run.window().admit(base.scope.turn, || same_call(&invocation)).map(|()| probe)
@@ -91,11 +91,7 @@ fn same_call(invocation: &Invocation) -> u64 {
 
 impl Call<super::Checked> {
     /// What phase 4 would say, with nobody asked and nothing reserved or counted.
-    pub(crate) fn foresee(
-        self,
-        policy: &dyn Policy,
-        breakers: &Arc<Breakers>,
-    ) -> Result<Foreseen, Box<Refused>> {
+    pub(crate) fn foresee(self, policy: &dyn Policy, breakers: &Arc<Breakers>) -> Result<Foreseen, Refused> {
         let Call { base, state: super::Checked { invocation } } = self;
         let label = invocation.tool.label.clone();
         let verdict =
@@ -223,7 +219,12 @@ fn said_no(rule: Option<RuleRef>, message: Option<String>) -> Refusal {
 fn nobody(invocation: &Invocation, rule: Option<RuleRef>) -> Refusal {
     let tool = &invocation.tool.spec.id;
     let reason = format!("A call of `{tool}` needs a person's yes, and nobody is there to give it.");
-    let refusal = Refusal::new(RefusalCode::ApprovalRequired, reason)
-        .with_hint(format!("The rule `allow {tool}` would let it run; do something else meanwhile."));
+    let hint = match &rule {
+        Some(rule) => {
+            format!("The rule `{}` asks for a person each time; do something else meanwhile.", rule.text)
+        }
+        None => format!("The rule `allow {tool}` would let it run; do something else meanwhile."),
+    };
+    let refusal = Refusal::new(RefusalCode::ApprovalRequired, reason).with_hint(hint);
     refusal.with_rule(rule)
 }

@@ -21,7 +21,7 @@ const LONGEST_SHOWN_NAME: usize = 128;
 
 impl Call<Proposed> {
     /// Finds the tool. A turn that was cut or malformed ends here.
-    pub fn resolve(mut self, snapshot: &Snapshot) -> Result<Call<Resolved>, Box<Refused>> {
+    pub fn resolve(mut self, snapshot: &Snapshot) -> Result<Call<Resolved>, Refused> {
         let found = match self.state.fault() {
             Some(fault) => Err(fault.clone()),
             None => snapshot.find(&self.state.name, self.base.scope.route.as_ref()),

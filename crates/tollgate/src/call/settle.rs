@@ -123,7 +123,7 @@ async fn fit(
                 ResultLimit::Chars(limit) => limit,
                 ResultLimit::Unlimited => usize::MAX,
             };
-            if failure.message.len() > limit {
+            if failure.message.len() > limit && failure.message.chars().count() > limit {
                 failure.message = preview_of(&failure.message, limit, "The rest was not kept.").text;
             }
             (Outcome::Failed(failure), None)

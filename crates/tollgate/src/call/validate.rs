@@ -36,7 +36,7 @@ pub struct Invocation {
 
 impl Call<Resolved> {
     /// Parses, validates, and computes the effects; each once.
-    pub fn validate(self) -> Result<Call<Validated>, Box<Refused>> {
+    pub fn validate(self) -> Result<Call<Validated>, Refused> {
         let Call { mut base, state: Resolved { tool, input } } = self;
         match arguments(&tool, input.as_str()) {
             Ok((args, typed)) => {

@@ -14,11 +14,10 @@ use crate::{
     tool::{CallId, Concurrency, Interrupt, OnFatal, Scope},
 };
 
-#[expect(clippy::large_enum_variant, reason = "nearly every one is the large one")]
 /// A call after phases 0 and 1, waiting for its turn.
 pub(crate) enum Waiting {
     /// Refused already; still to be settled in its place.
-    Refused(Box<Refused>),
+    Refused(Refused),
     /// Ready to walk on.
     Valid(Call<Validated>),
     /// Began while the model was still writing; its answer is on its way.

@@ -1,5 +1,11 @@
 use super::partition::partition;
-use crate::tool::Concurrency::{self, ReadOnly as R, Unsafe as U, WriteExclusive as W};
+use crate::tool::Concurrency;
+
+const R: Concurrency = Concurrency::ReadOnly;
+const W: Concurrency = Concurrency::WriteExclusive;
+const U: Concurrency = Concurrency::Unsafe;
+
+type Case<'a> = (&'a [Option<Concurrency>], &'a [&'a [usize]]);
 
 fn batches(classes: &[Option<Concurrency>]) -> Vec<Vec<usize>> {
     partition(classes).into_iter().map(Iterator::collect).collect()
@@ -7,7 +13,7 @@ fn batches(classes: &[Option<Concurrency>]) -> Vec<Vec<usize>> {
 
 #[test]
 fn a_run_of_reads_is_one_batch_and_anything_else_stands_alone() {
-    let cases: &[(&[Option<Concurrency>], &[&[usize]])] = &[
+    let cases: &[Case<'_>] = &[
         (&[], &[]),
         (&[Some(R)], &[&[0]]),
         (&[Some(R), Some(R), Some(R)], &[&[0, 1, 2]]),

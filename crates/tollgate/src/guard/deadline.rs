@@ -57,7 +57,9 @@ pub(crate) async fn drive<F: Future<Output: Send> + Unpin + Send>(
     until: &mut Option<Instant>,
     trail: &mut Trail,
 ) -> Ended<F::Output> {
-    if let Poll::Ready(done) = first_poll(body).await {
+    let first = first_poll(body).await;
+    cx.pulse().release(trail);
+    if let Poll::Ready(done) = first {
         return Ended::Done(done);
     }
     // What was noted so far reaches observers before the long wait begins.
@@ -169,25 +171,52 @@ async fn stop<F: Future + Unpin>(body: &mut F, cx: &Cx, otherwise: Ended<F::Outp
 #[derive(Debug)]
 pub(crate) struct Pulse {
     beacon: Beacon,
-    beat: Mutex<Option<Instant>>,
+    life: Mutex<Life>,
+}
+
+#[derive(Debug, Default)]
+struct Life {
+    beat: Option<Instant>,
+    // Progress of the first moment waits here until the call's own steps are told: it never overtakes them.
+    held: Vec<Progress>,
+    released: bool,
 }
 
 impl Pulse {
     pub(crate) fn new(beacon: Beacon) -> Self {
-        Self { beacon, beat: Mutex::new(None) }
+        Self { beacon, life: Mutex::default() }
     }
 
     pub(crate) fn beat(&self, progress: Progress) {
-        self.connected();
-        self.beacon.progress(progress);
+        let mut life = self.life();
+        life.beat = Some(Instant::now());
+        if life.released {
+            drop(life);
+            self.beacon.progress(progress);
+        } else {
+            life.held.push(progress);
+        }
     }
 
     pub(crate) fn connected(&self) {
-        *self.beat.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        self.life().beat = Some(Instant::now());
+    }
+
+    fn release(&self, trail: &mut Trail) {
+        let mut life = self.life();
+        life.released = true;
+        if !life.held.is_empty() {
+            trail.flush();
+            life.held.drain(..).for_each(|progress| self.beacon.progress(progress));
+        }
+    }
+
+    fn life(&self) -> std::sync::MutexGuard<'_, Life> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn next_deadline(&self, timeouts: &Timeouts, started: Instant, until: Instant) -> (Instant, Late) {
-        let beat = *self.beat.lock().unwrap_or_else(PoisonError::into_inner);
+        let beat = self.life().beat;
         let mut next = (until, Late::Total(timeouts.total));
         let mut sooner = |at: Instant, late: Late| {
             if at < next.0 {

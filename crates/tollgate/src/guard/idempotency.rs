@@ -115,7 +115,6 @@ struct Book {
 #[derive(Debug)]
 struct Entry {
     fingerprint: Fingerprint,
-    fence: Fence,
     state: State,
 }
 
@@ -160,8 +159,22 @@ impl Book {
         let fence = Fence(self.next);
         self.fences.insert(fence, key.clone());
         self.order.push_back(key.clone());
-        self.entries.insert(key, Entry { fingerprint, fence, state: State::Running });
+        self.entries.insert(key, Entry { fingerprint, state: State::Running });
         fence
+    }
+
+    fn end(&mut self, key: &(Caller, IdempotencyKey), state: State) {
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.state = state;
+        }
+    }
+
+    fn forget(&mut self, key: &(Caller, IdempotencyKey)) {
+        self.entries.remove(key);
+        // Nearly always the youngest, so the search is short.
+        if let Some(at) = self.order.iter().rposition(|other| other == key) {
+            self.order.remove(at);
+        }
     }
 
     /// Forgets the oldest ended keys. One that still runs is passed over and stays.
@@ -203,15 +216,9 @@ impl Ledger for MemoryLedger {
             if let Some(key) = book.fences.remove(&fence) {
                 match settled.status() {
                     // No effect happened, so the key is free again.
-                    Status::RetryableError | Status::Refused => drop(book.entries.remove(&key)),
-                    status => {
-                        if let Some(entry) = book.entries.get_mut(&key).filter(|entry| entry.fence == fence) {
-                            entry.state = match status {
-                                Status::Unknown => State::Unknown,
-                                _ => State::Ended(settled.clone()),
-                            };
-                        }
-                    }
+                    Status::RetryableError | Status::Refused => book.forget(&key),
+                    Status::Unknown => book.end(&key, State::Unknown),
+                    Status::Ok | Status::FatalError => book.end(&key, State::Ended(settled.clone())),
                 }
             }
             drop(book);
@@ -222,10 +229,8 @@ impl Ledger for MemoryLedger {
 
     fn abandon(&self, fence: Fence) {
         let mut book = self.lock();
-        if let Some(key) = book.fences.remove(&fence)
-            && let Some(entry) = book.entries.get_mut(&key)
-        {
-            entry.state = State::Unknown;
+        if let Some(key) = book.fences.remove(&fence) {
+            book.end(&key, State::Unknown);
         }
         drop(book);
         self.ended.notify_waiters();

@@ -15,12 +15,12 @@ use std::{
 ///
 /// One pointer wide, like [`Refusal`](super::Refusal).
 #[derive(Clone, PartialEq)]
-pub struct Failure(Box<Failed>);
+pub struct Failure(Box<FailureDetails>);
 
 /// What a failure says. Read and changed through [`Failure`].
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Failed {
+pub struct FailureDetails {
     /// Whether a retry is safe, pointless, or dangerous.
     pub kind: FailureKind,
     /// What happened, for the model.
@@ -60,7 +60,13 @@ impl Failure {
     }
 
     fn of(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Failed { kind, message: message.into(), hint: None, retry_after: None, source: None }))
+        Self(Box::new(FailureDetails {
+            kind,
+            message: message.into(),
+            hint: None,
+            retry_after: None,
+            source: None,
+        }))
     }
 
     /// The same with what else to try.
@@ -121,20 +127,20 @@ impl fmt::Debug for Failure {
 }
 
 impl Deref for Failure {
-    type Target = Failed;
+    type Target = FailureDetails;
 
-    fn deref(&self) -> &Failed {
+    fn deref(&self) -> &FailureDetails {
         &self.0
     }
 }
 
 impl DerefMut for Failure {
-    fn deref_mut(&mut self) -> &mut Failed {
+    fn deref_mut(&mut self) -> &mut FailureDetails {
         &mut self.0
     }
 }
 
-impl PartialEq for Failed {
+impl PartialEq for FailureDetails {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind && self.message == other.message && self.hint == other.hint
     }

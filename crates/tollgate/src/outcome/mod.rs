@@ -7,11 +7,11 @@ mod settled;
 mod preview;
 mod offload;
 
-pub use failure::{Failed, Failure, FailureKind};
+pub use failure::{Failure, FailureDetails, FailureKind};
 pub use offload::{FolderResults, Offloaded, Part, ResultRef, ResultStore, StoreFault};
 pub use output::{IntoOutput, Item, Json, Output, Trust};
 pub use preview::Preview;
 pub(crate) use preview::{exceeds, preview_of};
-pub use refusal::{Refusal, RefusalCode, Refused, Violation};
+pub use refusal::{Refusal, RefusalCode, RefusalDetails, Violation};
 pub(crate) use settled::hex;
 pub use settled::{Answer, Evidence, Outcome, Phase, Settled, Status};

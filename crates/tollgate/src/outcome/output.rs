@@ -143,7 +143,7 @@ impl IntoOutput for () {
 
 impl<T: Serialize + JsonSchema> IntoOutput for Json<T> {
     fn output_schema() -> Option<Value> {
-        Some(schemars::schema_for!(T).to_value())
+        Some(output_schema_of::<T>())
     }
 
     fn into_output(self) -> Result<Output, Failure> {
@@ -153,11 +153,18 @@ impl<T: Serialize + JsonSchema> IntoOutput for Json<T> {
     }
 }
 
+fn output_schema_of<T: JsonSchema>() -> Value {
+    let mut schema = schemars::schema_for!(T);
+    schema.remove("$schema");
+    schema.remove("title");
+    schema.to_value()
+}
+
 macro_rules! scalar_output {
     ($($scalar:ty),+) => {$(
         impl IntoOutput for $scalar {
             fn output_schema() -> Option<Value> {
-                Some(schemars::schema_for!($scalar).to_value())
+                Some(output_schema_of::<$scalar>())
             }
 
             fn into_output(self) -> Result<Output, Failure> {
@@ -167,7 +174,13 @@ macro_rules! scalar_output {
     )+};
 }
 
-scalar_output!(bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+scalar_output!(bool, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64);
+
+impl IntoOutput for Value {
+    fn into_output(self) -> Result<Output, Failure> {
+        Ok(Output::json(self))
+    }
+}
 
 impl<T: IntoOutput, E: Into<Failure>> IntoOutput for Result<T, E> {
     fn output_schema() -> Option<Value> {

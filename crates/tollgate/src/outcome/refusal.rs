@@ -14,12 +14,12 @@ use crate::policy::RuleRef;
 /// One pointer wide: it is the way out of every phase, and most calls never take it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct Refusal(Box<Refused>);
+pub struct Refusal(Box<RefusalDetails>);
 
 /// What a refusal says. Read and changed through [`Refusal`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Refused {
+pub struct RefusalDetails {
     /// Which of the closed list.
     pub code: RefusalCode,
     /// What is wrong, in one or two sentences.
@@ -126,7 +126,7 @@ codes! {
 impl Refusal {
     /// A refusal with a code and a reason.
     pub fn new(code: RefusalCode, reason: impl Into<String>) -> Self {
-        Self(Box::new(Refused {
+        Self(Box::new(RefusalDetails {
             code,
             reason: reason.into(),
             hint: None,
@@ -173,15 +173,15 @@ impl Refusal {
 }
 
 impl Deref for Refusal {
-    type Target = Refused;
+    type Target = RefusalDetails;
 
-    fn deref(&self) -> &Refused {
+    fn deref(&self) -> &RefusalDetails {
         &self.0
     }
 }
 
 impl DerefMut for Refusal {
-    fn deref_mut(&mut self) -> &mut Refused {
+    fn deref_mut(&mut self) -> &mut RefusalDetails {
         &mut self.0
     }
 }

@@ -11,7 +11,7 @@ use crate::tool::{ToolId, ToolSpec};
 /// Rules by tool pattern. Their order does not matter: deny beats ask, ask beats allow.
 #[derive(Debug, Default)]
 pub struct Rules {
-    rules: Vec<Rule>,
+    list: Vec<Rule>,
     denies: bool,
     // What the rules say of a tool does not depend on the call, so it is looked up once per tool.
     verdicts: RwLock<HashMap<ToolId, Option<Verdict>, foldhash::fast::RandomState>>,
@@ -47,7 +47,7 @@ impl Rules {
 
     /// Adds a rule, with the place it was written.
     pub fn rule(mut self, decision: Decision, pattern: &str, source: &str) -> Result<Self, BadPattern> {
-        self.rules.push(Rule { decision, pattern: Pattern::parse(pattern)?, source: source.into() });
+        self.list.push(Rule { decision, pattern: Pattern::parse(pattern)?, source: source.into() });
         self.denies |= decision == Decision::Deny;
         self.verdicts = RwLock::default();
         Ok(self)
@@ -59,7 +59,7 @@ impl Rules {
             return known.as_ref().filter(|verdict| wanted(verdict)).cloned();
         }
         let strictest =
-            self.rules.iter().filter(|rule| rule.pattern.matches(tool)).max_by_key(|rule| rule.decision);
+            self.list.iter().filter(|rule| rule.pattern.matches(tool)).max_by_key(|rule| rule.decision);
         let verdict = strictest.map(Rule::verdict);
         let mut verdicts = self.verdicts.write().unwrap_or_else(PoisonError::into_inner);
         verdicts.insert(tool.id.clone(), verdict.clone());
