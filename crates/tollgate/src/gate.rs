@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::{
     call::{Call, Guards, Proposed, Records},
-    catalog::{Registry, Snapshot},
+    catalog::{Loaded, Registry, Snapshot, ToolSearch},
     dispatch::Turn,
     event::{Events, Subscription},
     explain::{Explanation, explain},
@@ -28,6 +28,8 @@ struct Inner {
     registry: RwLock<Registry>,
     pipeline: RwLock<Arc<Pipeline>>,
     events: Events,
+    loaded: Loaded,
+    search: Option<ToolSearch>,
     cap: usize,
 }
 
@@ -42,11 +44,15 @@ pub struct Builder {
     ledger: Arc<dyn Ledger>,
     results: Option<Arc<dyn ResultStore>>,
     spawner: Option<Arc<dyn Spawner>>,
+    search: Option<ToolSearch>,
     cap: usize,
 }
 
 /// How many calls of one batch run at the same time.
 pub const DEFAULT_CONCURRENCY: usize = 10;
+
+/// More at once than any machine has use for.
+const MOST_CONCURRENT: usize = 100_000;
 
 /// How many keys the ledger in memory remembers.
 const REMEMBERED_KEYS: usize = 10_000;
@@ -63,6 +69,7 @@ impl Tollgate {
             ledger: Arc::new(MemoryLedger::new(REMEMBERED_KEYS)),
             results: None,
             spawner: TokioSpawner::current().map(|spawner| Arc::new(spawner) as Arc<dyn Spawner>),
+            search: None,
             cap: DEFAULT_CONCURRENCY,
         }
     }
@@ -98,7 +105,10 @@ impl Tollgate {
     /// Between turns: other tools from now on.
     pub fn replace(&self, registry: Registry) {
         let mut pipeline = self.inner.pipeline.write().unwrap_or_else(PoisonError::into_inner);
-        let snapshot = Arc::new(Snapshot::take(&registry, &*pipeline.policy));
+        let snapshot = Arc::new(Snapshot::take(&registry, &*pipeline.policy, &self.inner.loaded));
+        if let Some(search) = &self.inner.search {
+            search.attach(&snapshot, &self.inner.loaded);
+        }
         *pipeline = Arc::new(Pipeline { snapshot, ..(**pipeline).clone() });
         *self.inner.registry.write().unwrap_or_else(PoisonError::into_inner) = registry;
     }
@@ -162,15 +172,25 @@ impl Builder {
         self
     }
 
+    /// The tool that finds deferred ones; register the same one. Without it they are called by name only.
+    pub fn tool_search(mut self, search: &ToolSearch) -> Self {
+        self.search = Some(search.clone());
+        self
+    }
+
     /// How many calls of a batch run at the same time; 1 is one after the other.
     pub fn max_concurrency(mut self, cap: usize) -> Self {
-        self.cap = cap.max(1);
+        self.cap = cap.clamp(1, MOST_CONCURRENT);
         self
     }
 
     /// The gate.
     pub fn build(self) -> Tollgate {
-        let snapshot = Arc::new(Snapshot::take(&self.registry, &*self.policy));
+        let loaded = Loaded::default();
+        let snapshot = Arc::new(Snapshot::take(&self.registry, &*self.policy, &loaded));
+        if let Some(search) = &self.search {
+            search.attach(&snapshot, &loaded);
+        }
         let pipeline = Pipeline {
             snapshot,
             policy: self.policy,
@@ -188,6 +208,8 @@ impl Builder {
                 registry: RwLock::new(self.registry),
                 pipeline: RwLock::new(Arc::new(pipeline)),
                 events: Events::default(),
+                loaded,
+                search: self.search,
                 cap: self.cap,
             }),
         }

@@ -1,8 +1,14 @@
 //! What a model is offered: tools, registered once, and the snapshot a turn is judged against.
 
 mod registry;
+mod filter;
+mod search;
+mod deferred;
 mod snapshot;
 
 pub(crate) use registry::Registered;
 pub use registry::{Registry, RegistryError};
+pub use deferred::{Loaded, ToolSearch, ToolSearchArgs};
+pub use filter::Filter;
+pub use search::{Found, Hit, SearchIndex};
 pub use snapshot::Snapshot;

@@ -1,25 +1,34 @@
 //! The tool list as it is for one whole turn: what the model saw is what its calls are judged against.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
 use foldhash::fast::RandomState;
 
-use super::registry::{Registered, Registry};
+use super::{
+    deferred::{LazyIndex, Loaded},
+    registry::{Registered, Registry},
+};
 use crate::{
     outcome::{Refusal, RefusalCode},
     policy::Policy,
     schema::nearest,
-    tool::{Origin, Route, ToolSpec},
+    tool::{Origin, Route, ToolSpec, Visibility},
 };
 
 /// Tools by every name they answer to, pinned.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    by_name: HashMap<Arc<str>, Entry, RandomState>,
+    // The pool: built-ins first, then bridged tools, each sorted by name.
+    pool: Vec<Entry>,
+    by_name: HashMap<Arc<str>, u32, RandomState>,
     routes: HashMap<Route, HashSet<Arc<str>>>,
+    index: LazyIndex,
+    loaded: Loaded,
+    // What was loaded when the snapshot was taken; what is loaded later shows from the next one on.
+    shown: BTreeSet<Arc<str>>,
 }
 
 #[derive(Debug, Clone)]
@@ -37,64 +46,79 @@ enum Offered {
 }
 
 impl Snapshot {
-    /// Pins the registry as it is now: which tools are enabled, which the policy offers.
-    pub fn take(registry: &Registry, policy: &dyn Policy) -> Self {
-        let mut by_name = HashMap::with_capacity_and_hasher(registry.tools().len(), RandomState::default());
-        for tool in registry.tools() {
-            let offered = if !tool.tool.is_enabled() {
-                Offered::Disabled
-            } else if policy.offers(&tool.spec) {
-                Offered::Yes
-            } else {
-                Offered::Hidden
-            };
-            let entry = Entry { tool: tool.clone(), offered };
-            if tool.spec.id.origin == Origin::Builtin {
-                for alias in &tool.spec.aliases {
-                    by_name.insert(alias.as_str().into(), entry.clone());
+    /// Pins the registry as it is now: which tools are enabled, which the policy offers, which are loaded.
+    pub fn take(registry: &Registry, policy: &dyn Policy, loaded: &Loaded) -> Self {
+        let mut pool: Vec<Entry> = registry
+            .tools()
+            .iter()
+            .map(|tool| Entry { tool: tool.clone(), offered: offered(tool, policy) })
+            .collect();
+        pool.sort_by(|a, b| a.tool.spec.id.cmp(&b.tool.spec.id));
+        let mut by_name = HashMap::with_capacity_and_hasher(pool.len(), RandomState::default());
+        for (at, entry) in (0u32..).zip(&pool) {
+            if entry.tool.spec.id.origin == Origin::Builtin {
+                for alias in &entry.tool.spec.aliases {
+                    by_name.insert(alias.as_str().into(), at);
                 }
             }
-            by_name.insert(tool.label.clone(), entry);
+            by_name.insert(entry.tool.label.clone(), at);
         }
-        let routes = registry.routes().iter().map(|(route, names)| {
-            let labels = names
-                .iter()
-                .filter_map(|name| by_name.get(name.as_str()))
-                .map(|entry| entry.tool.label.clone());
-            (route.clone(), labels.collect())
-        });
+        let label_of = |name: &String| {
+            by_name.get(name.as_str()).map(|at: &u32| pool[*at as usize].tool.label.clone())
+        };
+        let routes = registry.routes().iter();
+        let routes = routes.map(|(route, names)| (route.clone(), names.iter().filter_map(label_of).collect()));
         let routes = routes.collect();
-        Self { by_name, routes }
+        Self { by_name, routes, pool, index: LazyIndex::default(), shown: loaded.labels(), loaded: loaded.clone() }
     }
 
-    /// The tools a model is offered on a route, sorted by name.
-    pub fn offered(&self, route: Option<&Route>) -> Vec<&ToolSpec> {
-        let mut tools: Vec<_> = self
-            .by_name
+    /// The tools a model is offered on a route, in the pool's order. Deferred ones only when they are loaded.
+    pub fn offered(&self, route: Option<&Route>) -> impl Iterator<Item = (&Arc<str>, &ToolSpec)> {
+        self.reachable(route).filter(|(label, spec)| {
+            spec.visibility != Visibility::Deferred || self.shown.contains(*label)
+        })
+    }
+
+    /// Every tool a call on this route could reach, deferred ones included.
+    pub fn reachable(&self, route: Option<&Route>) -> impl Iterator<Item = (&Arc<str>, &ToolSpec)> {
+        self.pool
             .iter()
-            .filter(|(name, entry)| **name == entry.tool.label && entry.offered == Offered::Yes)
-            .filter(|(_, entry)| self.disclosed(&entry.tool, route))
-            .map(|(_, entry)| &entry.tool.spec)
-            .collect();
-        tools.sort_by(|a, b| a.id.cmp(&b.id));
-        tools
+            .filter(move |entry| entry.offered == Offered::Yes && self.disclosed(&entry.tool, route))
+            .map(|entry| (&entry.tool.label, &entry.tool.spec))
     }
 
-    /// The tool that goes by this name on this route.
+    /// The reachable tools that fit a query, best first.
+    pub fn search(&self, query: &str, limit: usize, route: Option<&Route>) -> Vec<(&Arc<str>, &ToolSpec)> {
+        let index = self.index.get(self.pool.iter().map(|entry| (&*entry.tool.label, &entry.tool.spec)));
+        index
+            .search(query, usize::MAX)
+            .into_iter()
+            .map(|hit| &self.pool[hit.document])
+            .filter(|entry| entry.offered == Offered::Yes && self.disclosed(&entry.tool, route))
+            .map(|entry| (&entry.tool.label, &entry.tool.spec))
+            .take(limit)
+            .collect()
+    }
+
+    /// The tool that goes by this name on this route. A deferred one that is called by its right name is loaded.
     pub(crate) fn find(&self, name: &str, route: Option<&Route>) -> Result<&Arc<Registered>, Refusal> {
-        let Some(entry) = self.by_name.get(name) else { return Err(self.unknown(name, route)) };
+        let Some(entry) = self.by_name.get(name).map(|at| &self.pool[*at as usize]) else {
+            return Err(self.unknown(name, route));
+        };
+        let label = &entry.tool.label;
         if !self.disclosed(&entry.tool, route) {
             let route = route.map_or("", Route::as_str);
-            return Err(Refusal::new(
-                RefusalCode::NotDisclosed,
-                format!("The tool `{}` is not exposed on the route `{route}`.", entry.tool.label),
-            )
-            .with_hint("Use one of the tools you were given."));
+            let reason = format!("The tool `{label}` is not exposed on the route `{route}`.");
+            return Err(Refusal::new(RefusalCode::NotDisclosed, reason)
+                .with_hint("Use one of the tools you were given."));
         }
         if entry.offered == Offered::Disabled {
-            let reason = format!("The tool `{}` is switched off at the moment.", entry.tool.label);
+            let reason = format!("The tool `{label}` is switched off at the moment.");
             return Err(Refusal::new(RefusalCode::NotEnabled, reason)
                 .with_hint("Do without it, or try in a later turn."));
+        }
+        if entry.tool.spec.visibility == Visibility::Deferred {
+            self.loaded.load(label);
         }
         Ok(&entry.tool)
     }
@@ -105,16 +129,22 @@ impl Snapshot {
     }
 
     fn unknown(&self, name: &str, route: Option<&Route>) -> Refusal {
-        let offered = self
-            .by_name
-            .iter()
-            .filter(|(_, entry)| entry.offered == Offered::Yes && self.disclosed(&entry.tool, route));
-        let near = nearest(name, offered.map(|(name, _)| &**name));
+        let near = nearest(name, self.reachable(route).map(|(label, _)| &**label));
         let shown = crate::json::shorten(name, 80);
         let refusal = Refusal::new(RefusalCode::UnknownTool, format!("There is no tool {shown:?}."));
         match near {
             Some(near) => refusal.with_hint(format!("Did you mean `{near}`?")),
             None => refusal.with_hint("Use one of the tools you were given, by its exact name."),
         }
+    }
+}
+
+fn offered(tool: &Registered, policy: &dyn Policy) -> Offered {
+    if !tool.tool.is_enabled() {
+        Offered::Disabled
+    } else if policy.offers(&tool.spec) {
+        Offered::Yes
+    } else {
+        Offered::Hidden
     }
 }

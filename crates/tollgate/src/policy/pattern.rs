@@ -59,6 +59,12 @@ impl Pattern {
             || tool.aliases.iter().any(|alias| self.matches_name(&tool.id.origin, alias))
     }
 
+    /// The same without regard to `explicit_only`: for what is taken away.
+    pub fn covers(&self, tool: &ToolSpec) -> bool {
+        let origin = &tool.id.origin;
+        self.matches_id(&tool.id) || tool.aliases.iter().any(|alias| self.matches_name(origin, alias))
+    }
+
     /// The same by identity alone.
     pub fn matches_id(&self, id: &ToolId) -> bool {
         self.matches_name(&id.origin, &id.name)
