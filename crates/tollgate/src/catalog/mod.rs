@@ -4,5 +4,7 @@ mod registry;
 mod snapshot;
 
 pub(crate) use registry::Registered;
+#[cfg(feature = "testing")]
+pub(crate) use registry::label;
 pub use registry::{Registry, RegistryError};
 pub use snapshot::Snapshot;
