@@ -53,13 +53,15 @@ impl Mocks {
         &self.set_aside
     }
 
+    /// True when a tool of the file answers to this name.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| goes_by(tool, name))
+    }
+
     /// The same with only the tools that answer to this name, so that no other schema is compiled.
     #[must_use]
     pub fn only(mut self, name: &str) -> Self {
-        self.tools.retain(|tool| {
-            let spec = tool.metadata();
-            *label(&spec.id) == *name || spec.aliases.iter().any(|alias| alias.as_str() == name)
-        });
+        self.tools.retain(|tool| goes_by(tool, name));
         self
     }
 
@@ -117,6 +119,11 @@ impl Mocks {
             }
         }
     }
+}
+
+fn goes_by(tool: &DynTool, name: &str) -> bool {
+    let spec = tool.metadata();
+    *label(&spec.id) == *name || spec.aliases.iter().any(|alias| alias.as_str() == name)
 }
 
 type Lists = (Vec<Value>, Option<Value>);
