@@ -17,8 +17,9 @@ pub(crate) fn run(call: &Call, shared: &Shared) -> Result<Exit, Fault> {
     if let Some(key) = &call.idempotency_key {
         proposed = proposed.with_key(key);
     }
-    // Two threads, so that a body that blocks its own cannot hold up its deadline.
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    // Every body here is a mock, and a mock waits without blocking: one thread holds the call and its deadlines, and
+    // starting more would take as long as the whole rest.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
     let walked = runtime.block_on(async {
         let world = World::build(shared, Wanted::Tool(&call.tool))?;
