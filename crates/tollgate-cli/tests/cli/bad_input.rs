@@ -25,7 +25,11 @@ fn ten_megabytes_of_arguments_are_too_large() {
 
 #[test]
 fn arguments_without_end_are_read_to_a_limit_and_no_further() {
-    assert_eq!(code_of("[".repeat(100 << 20)), "too_large");
+    let world = World::with(&tools(&[("echo", json!({}))]));
+    let ran = world.feed(&CALL, "[".repeat(100 << 20));
+    assert_eq!(ran.status().1, "too_large");
+    // 16 times what a call may have: enough to say how much is too much.
+    assert!(ran.json()["reason"].as_str().unwrap().contains("67108864 bytes"), "{}", ran.out);
 }
 
 #[test]
