@@ -18,6 +18,8 @@ mod gate;
 
 pub mod event;
 pub mod json;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use call::Proposed;
 pub use catalog::Registry;

@@ -22,8 +22,9 @@ pub struct Finished {
 impl Call<Executed> {
     /// Asks each matching hook. Where a gate fails, the output is withheld: an unredacted one does not pass
     /// because the redaction crashed. The call stays answered.
-    pub async fn after(self, hooks: &Hooks) -> Call<Finished> {
+    pub async fn after(mut self, hooks: &Hooks) -> Call<Finished> {
         if hooks.is_empty() || self.state.ran.replayed {
+            self.base.trail.note_brief(|| What::After);
             return self.with(|executed| Finished { ran: executed.ran });
         }
         self.show_hooks(hooks).boxed().await

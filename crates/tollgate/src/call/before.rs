@@ -31,8 +31,9 @@ pub const MAX_REWRITES: u32 = 3;
 
 impl Call<Checked> {
     /// Asks each matching hook in order. A gate that fails blocks; an observer that fails is noted.
-    pub async fn before(self, hooks: &Hooks) -> Result<Passed, Refused> {
+    pub async fn before(mut self, hooks: &Hooks) -> Result<Passed, Refused> {
         if hooks.is_empty() {
+            self.base.trail.note_brief(|| What::Prepared);
             return Ok(Passed::Ready(self.with(|checked| Prepared { invocation: checked.invocation })));
         }
         self.ask_hooks(hooks).boxed().await

@@ -13,7 +13,7 @@ use crate::{
     event::{Trail, What},
     guard::{
         Breakers, Claim, Ended, Fence, Fingerprint, Health, Ledger, Pulse, Reservation, Slot, Spawner, Start,
-        cancellable, drive, panic_text,
+        cancellable, drive, later, panic_text,
     },
     outcome::{Failure, FailureKind, Outcome, Output, Phase, Refusal, RefusalCode},
     tool::{Cx, IdempotencyKey},
@@ -104,6 +104,9 @@ impl Call<Permitted> {
         guards.breakers.record(&invocation.tool.spec, &base.scope, health);
         drop(probe);
         let outcome = checked_output(&invocation, result);
+        if let Outcome::Ok(_) = outcome {
+            base.trail.note_brief(|| What::begins_or_ends(1.0));
+        }
         base.trail.note(|| What::Executed { status: outcome.status(), chain: chain(&outcome).into() });
         let ran = Ran { outcome, attempts: cx.attempt(), replayed: false, claim, invocation };
         Ok(Call { base, state: Executed { ran } })
@@ -120,12 +123,8 @@ async fn ready(
     if base.lane.token(&base.scope).is_cancelled() {
         return Err(cancelled());
     }
-    let spec = &invocation.tool.spec;
-    if spec.requires_idempotency_key && base.key.is_none() {
-        let label = &invocation.tool.label;
-        let reason = format!("`{label}` runs only with an idempotency key, and this call brings none.");
-        return Err(Refusal::new(RefusalCode::MissingIdempotencyKey, reason)
-            .with_hint("Give the call an `idempotency_key`."));
+    if let Some(refusal) = missing_key(invocation, base) {
+        return Err(refusal);
     }
     let keyless = base.key.is_none() && invocation.effects.read_only;
     let now = keyless.then(|| base.scope.workspace.enter_now(invocation.effects.class())).flatten();
@@ -137,6 +136,17 @@ async fn ready(
         reservation.keep();
     }
     Ok(ready)
+}
+
+/// The refusal of a call without the key its tool insists on.
+pub(super) fn missing_key(invocation: &Invocation, base: &super::Base) -> Option<Refusal> {
+    let missing = invocation.tool.spec.requires_idempotency_key && base.key.is_none();
+    missing.then(|| {
+        let label = &invocation.tool.label;
+        let reason = format!("`{label}` runs only with an idempotency key, and this call brings none.");
+        Refusal::new(RefusalCode::MissingIdempotencyKey, reason)
+            .with_hint("Give the call an `idempotency_key`.")
+    })
 }
 
 /// Waits for a place and claims the key. Nothing has happened yet: any refusal here is a clean one.
@@ -206,6 +216,7 @@ impl Body<'_> {
     async fn run(&self, slot: Slot, trail: &mut Trail) -> Ending {
         let mut until = None;
         trail.note_brief(|| What::Started { attempt: 1 });
+        trail.note_brief(|| What::begins_or_ends(0.0));
         let (ending, kept) = self.attempt(slot, &mut until, trail).await;
         match &ending.0 {
             Err(failure)
@@ -237,8 +248,8 @@ impl Body<'_> {
             };
             // A body that still holds its place cannot be started a second time beside itself.
             let Some(slot) = kept else { return ending };
-            let deadline = *until.get_or_insert_with(|| Instant::now() + spec.timeouts.total);
-            if Instant::now() + wait >= deadline {
+            let deadline = *until.get_or_insert_with(|| later(Instant::now(), spec.timeouts.total));
+            if later(Instant::now(), wait) >= deadline {
                 return ending;
             }
             if cancellable(tokio::time::sleep(wait).boxed(), self.cx.token()).await.is_none() {

@@ -94,6 +94,9 @@ impl Call<super::Checked> {
     pub(crate) fn foresee(self, policy: &dyn Policy, breakers: &Arc<Breakers>) -> Result<Foreseen, Refused> {
         let Call { base, state: super::Checked { invocation } } = self;
         let label = invocation.tool.label.clone();
+        if let Some(refusal) = super::execute::missing_key(&invocation, &base) {
+            return Err(base.refuse(label, Phase::Execute, refusal));
+        }
         let verdict =
             admit(&invocation, &base, breakers).and_then(|_probe| judge(&invocation, &base, policy));
         match verdict {

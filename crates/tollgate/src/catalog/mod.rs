@@ -6,9 +6,11 @@ mod search;
 mod deferred;
 mod snapshot;
 
-pub(crate) use registry::Registered;
-pub use registry::{Registry, RegistryError};
 pub use deferred::{Loaded, ToolSearch, ToolSearchArgs};
 pub use filter::Filter;
+pub(crate) use registry::Registered;
+#[cfg(feature = "testing")]
+pub(crate) use registry::label;
+pub use registry::{Registry, RegistryError};
 pub use search::{Found, Hit, SearchIndex};
 pub use snapshot::Snapshot;

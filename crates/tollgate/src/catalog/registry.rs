@@ -77,6 +77,13 @@ impl Registry {
         Ok(self)
     }
 
+    /// The same with every tool that can be registered, and why the others cannot. Takes time in proportion to
+    /// the tools, where [`Registry::with`] would have to be given a copy for each that may fail.
+    pub fn with_each<T: Tool>(mut self, tools: impl IntoIterator<Item = T>) -> (Self, Vec<RegistryError>) {
+        let errors = tools.into_iter().filter_map(|tool| self.add(erase(tool)).err()).collect();
+        (self, errors)
+    }
+
     /// The same with a route: a name under which only these tools are exposed.
     #[must_use]
     pub fn with_route(mut self, route: Route, tools: Vec<String>) -> Self {
@@ -127,7 +134,7 @@ impl Registry {
 
 /// The name a tool is called by: its own for built-ins and for bridged tools that carry their server's prefix
 /// already, `server__tool` otherwise.
-fn label(id: &ToolId) -> Arc<str> {
+pub(crate) fn label(id: &ToolId) -> Arc<str> {
     match &id.origin {
         Origin::Builtin => id.name.as_str().into(),
         Origin::Server(server) => {

@@ -4,7 +4,8 @@ use super::{Found, SearchIndex};
 use crate::tool::{ToolName, ToolSpec};
 
 fn spec(name: &str, description: &str, parameter: &str) -> ToolSpec {
-    let schema = json!({"type": "object", "properties": {parameter: {"type": "string", "description": "A thing."}}});
+    let schema =
+        json!({"type": "object", "properties": {parameter: {"type": "string", "description": "A thing."}}});
     ToolSpec::new(name, description, schema).unwrap()
 }
 

@@ -63,20 +63,26 @@ impl Snapshot {
             }
             by_name.insert(entry.tool.label.clone(), at);
         }
-        let label_of = |name: &String| {
-            by_name.get(name.as_str()).map(|at: &u32| pool[*at as usize].tool.label.clone())
-        };
+        let label_of =
+            |name: &String| by_name.get(name.as_str()).map(|at: &u32| pool[*at as usize].tool.label.clone());
         let routes = registry.routes().iter();
-        let routes = routes.map(|(route, names)| (route.clone(), names.iter().filter_map(label_of).collect()));
+        let routes =
+            routes.map(|(route, names)| (route.clone(), names.iter().filter_map(label_of).collect()));
         let routes = routes.collect();
-        Self { by_name, routes, pool, index: LazyIndex::default(), shown: loaded.labels(), loaded: loaded.clone() }
+        Self {
+            by_name,
+            routes,
+            pool,
+            index: LazyIndex::default(),
+            shown: loaded.labels(),
+            loaded: loaded.clone(),
+        }
     }
 
     /// The tools a model is offered on a route, in the pool's order. Deferred ones only when they are loaded.
     pub fn offered(&self, route: Option<&Route>) -> impl Iterator<Item = (&Arc<str>, &ToolSpec)> {
-        self.reachable(route).filter(|(label, spec)| {
-            spec.visibility != Visibility::Deferred || self.shown.contains(*label)
-        })
+        self.reachable(route)
+            .filter(|(label, spec)| spec.visibility != Visibility::Deferred || self.shown.contains(*label))
     }
 
     /// Every tool a call on this route could reach, deferred ones included.

@@ -41,6 +41,38 @@ pub struct Event<'a> {
     pub what: &'a What,
 }
 
+/// An event that is kept.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct EventRecord {
+    /// In which run.
+    pub run: RunId,
+    /// To which call.
+    pub call: Option<CallId>,
+    /// The tool.
+    pub tool: Option<String>,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// How long the step took.
+    pub took: Duration,
+    /// What.
+    pub what: What,
+}
+
+impl Event<'_> {
+    /// A copy to keep.
+    pub fn record(&self) -> EventRecord {
+        EventRecord {
+            run: self.run.clone(),
+            call: self.call.cloned(),
+            tool: self.tool.map(str::to_owned),
+            at_ms: self.at_ms,
+            took: self.took,
+            what: self.what.clone(),
+        }
+    }
+}
+
 /// The closed list of what can happen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -83,7 +115,7 @@ pub enum What {
         attempt: u32,
     },
     /// 5: the body says how far it is.
-    Progress(Box<Progress>),
+    Progress(Progress),
     /// 5: the body ended.
     Executed {
         /// As what.
@@ -154,12 +186,18 @@ pub struct HookSaid {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Progress {
     /// From 0 to 1.
-    pub fraction: f64,
-    /// A few words.
-    pub message: String,
+    pub fraction: f32,
+    /// A few words; empty where the executor says that the body begins or ended well.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub message: Box<str>,
 }
 
 impl What {
+    /// 0.0 and 1.0 come from the executor, whatever the body tells in between.
+    pub(crate) fn begins_or_ends(fraction: f32) -> Self {
+        Self::Progress(Progress { fraction, message: "".into() })
+    }
+
     pub(crate) fn hook(hook: &str, did: impl Into<String>) -> Self {
         Self::Hook(Box::new(HookSaid { hook: hook.to_owned(), did: did.into() }))
     }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use super::{Event, What};
+use super::{Event, EventRecord, What};
 use crate::tool::{CallId, RunId};
 
 /// Where events go. Cheap to clone; costs one load per call while nobody observes.
@@ -203,6 +203,13 @@ impl Subscription {
             see(self.event(&tag, at, &Step { at, what: What::Missed { count: missed } }));
         }
         true
+    }
+
+    /// A copy of every event that is there.
+    pub fn records(&mut self) -> Vec<EventRecord> {
+        let mut records = Vec::new();
+        while self.drain(|event| records.push(event.record())) {}
+        records
     }
 
     /// Hands every event to `see` until nothing can come any more. Blocks its thread: give it one of its own.

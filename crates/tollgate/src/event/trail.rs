@@ -95,7 +95,7 @@ pub(crate) struct Beacon(Option<(Events, Tag)>);
 impl Beacon {
     pub(crate) fn progress(&self, progress: Progress) {
         if let Some((events, tag)) = &self.0 {
-            let what = What::Progress(Box::new(progress));
+            let what = What::Progress(progress);
             let at = Instant::now();
             events.hand_over(tag, at, &mut vec![Step { at, what }]);
         }

@@ -75,7 +75,7 @@ fn drive_on<'a, F: Future<Output: Send> + Unpin + Send>(
     until: &'a mut Option<Instant>,
 ) -> BoxFuture<'a, Ended<F::Output>> {
     let started = Instant::now();
-    let until = *until.get_or_insert(started + timeouts.total);
+    let until = *until.get_or_insert_with(|| later(started, timeouts.total));
     let next_deadline = move || cx.pulse().next_deadline(timeouts, started, until);
     Box::pin(async move {
         loop {
@@ -155,6 +155,11 @@ fn until_cancelled<'a, F: Future + Send + 'a>(
     })
 }
 
+/// `at` and `wait` after it, where a clock can say that; ten years from there otherwise.
+pub(crate) fn later(at: Instant, wait: Duration) -> Instant {
+    at.checked_add(wait.min(Duration::from_secs(315_360_000))).unwrap_or(at)
+}
+
 /// What a panic said, for the operator.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -224,10 +229,10 @@ impl Pulse {
             }
         };
         if let Some(idle) = timeouts.idle {
-            sooner(beat.unwrap_or(started) + idle, Late::Idle(idle));
+            sooner(later(beat.unwrap_or(started), idle), Late::Idle(idle));
         }
         if let (Some(connect), None) = (timeouts.connect, beat) {
-            sooner(started + connect, Late::Connect(connect));
+            sooner(later(started, connect), Late::Connect(connect));
         }
         next
     }

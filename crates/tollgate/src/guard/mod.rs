@@ -14,7 +14,7 @@ pub use breaker::{Breaker, BreakerKey, BreakerSettings, BreakerState, Breakers};
 pub(crate) use breaker::{Health, Probe};
 pub(crate) use budget::Reservation;
 pub use budget::{Budget, Purse, Spent};
-pub(crate) use deadline::{Ended, Guarded, Pulse, cancellable, drive, guarded, panic_text};
+pub(crate) use deadline::{Ended, Guarded, Pulse, cancellable, drive, guarded, later, panic_text};
 pub use idempotency::{Claim, Fence, Fingerprint, Ledger, LedgerFault, MemoryLedger, Start};
 pub use repetition::Repetition;
 pub use retry::RetryPolicy;

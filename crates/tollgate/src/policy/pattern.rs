@@ -2,12 +2,17 @@
 
 use std::fmt;
 
-use crate::tool::{Origin, ToolId, ToolName, ToolSpec};
+use crate::{
+    catalog::label,
+    tool::{Origin, ToolName, ToolSpec},
+};
 
 /// Which tools are meant.
 ///
-/// A bare name or glob speaks of built-in and bridged tools alike, by their own name; `@server/…` of one
-/// server's. A tool that is `explicit_only` is matched by its full name and by no wildcard.
+/// Patterns that widen are read narrowly: [`Pattern::matches`] takes a bare name for a built-in (by its name or
+/// an alias), so that no server can be allowed by calling its tool the same; a bridged tool is meant by
+/// `@server/…`, by the full name a model calls it by, or by `*`. Patterns that tighten are read widely:
+/// [`Pattern::covers`] takes a bare name for every tool of that name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     text: String,
@@ -50,24 +55,25 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), server: server.map(str::to_owned), name: name.to_owned(), wild })
     }
 
-    /// True when the pattern speaks of this tool, by its name or one of its aliases.
+    /// True when a pattern that widens means this tool. An `explicit_only` tool is meant by no wildcard.
     pub fn matches(&self, tool: &ToolSpec) -> bool {
         if tool.explicit_only && self.wild {
             return false;
         }
-        self.matches_id(&tool.id)
-            || tool.aliases.iter().any(|alias| self.matches_name(&tool.id.origin, alias))
+        let everything = self.server.is_none() && self.name == "*";
+        match tool.id.origin {
+            Origin::Builtin => self.covers(tool),
+            Origin::Server(_) if self.server.is_some() || everything => self.covers(tool),
+            Origin::Server(_) => glob(&self.name, &label(&tool.id)),
+        }
     }
 
-    /// The same without regard to `explicit_only`: for what is taken away.
+    /// True when a pattern that tightens means this tool: any tool of that name, whatever its origin.
     pub fn covers(&self, tool: &ToolSpec) -> bool {
         let origin = &tool.id.origin;
-        self.matches_id(&tool.id) || tool.aliases.iter().any(|alias| self.matches_name(origin, alias))
-    }
-
-    /// The same by identity alone.
-    pub fn matches_id(&self, id: &ToolId) -> bool {
-        self.matches_name(&id.origin, &id.name)
+        self.matches_name(origin, &tool.id.name)
+            || tool.aliases.iter().any(|alias| self.matches_name(origin, alias))
+            || (self.server.is_none() && *origin != Origin::Builtin && glob(&self.name, &label(&tool.id)))
     }
 
     fn matches_name(&self, origin: &Origin, name: &ToolName) -> bool {

@@ -58,8 +58,7 @@ impl Rules {
         if let Some(known) = self.verdicts.read().unwrap_or_else(PoisonError::into_inner).get(&tool.id) {
             return known.as_ref().filter(|verdict| wanted(verdict)).cloned();
         }
-        let strictest =
-            self.list.iter().filter(|rule| rule.pattern.matches(tool)).max_by_key(|rule| rule.decision);
+        let strictest = self.list.iter().filter(|rule| rule.speaks_of(tool)).max_by_key(|rule| rule.decision);
         let verdict = strictest.map(Rule::verdict);
         let mut verdicts = self.verdicts.write().unwrap_or_else(PoisonError::into_inner);
         verdicts.insert(tool.id.clone(), verdict.clone());
@@ -68,6 +67,14 @@ impl Rules {
 }
 
 impl Rule {
+    /// What widens is read narrowly, what tightens widely.
+    fn speaks_of(&self, tool: &ToolSpec) -> bool {
+        match self.decision {
+            Decision::Allow => self.pattern.matches(tool),
+            Decision::Ask | Decision::Deny => self.pattern.covers(tool),
+        }
+    }
+
     fn verdict(&self) -> Verdict {
         let word = match self.decision {
             Decision::Allow => "allow",

@@ -95,6 +95,13 @@ impl ToolBuilder {
     }
 }
 
+impl DynTool {
+    /// The metadata, without a copy.
+    pub fn metadata(&self) -> &ToolSpec {
+        &self.parts.spec
+    }
+}
+
 impl Tool for DynTool {
     type Args = Value;
 

@@ -66,7 +66,9 @@ impl Cx {
 
     /// Says how far the work is: `fraction` from 0 to 1, and a few words. Re-arms the idle deadline.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
-        self.pulse.beat(Progress { fraction: fraction.clamp(0.0, 1.0), message: message.into() });
+        #[expect(clippy::cast_possible_truncation, reason = "a fraction of the work needs no more digits")]
+        let fraction = fraction.clamp(0.0, 1.0) as f32;
+        self.pulse.beat(Progress { fraction, message: message.into().into() });
     }
 
     /// Says that the other side answered. Ends the connect deadline and re-arms the idle one.

@@ -1,0 +1,60 @@
+//! `tollgate call`: one call walks the whole path, and its one answer is printed.
+
+use tollgate::{Proposed, Settled};
+
+use crate::{
+    args::{Call, Shared},
+    events::Writer,
+    exit::{Exit, Fault},
+    input::propose,
+    mocks::Wanted,
+    words,
+    world::World,
+};
+
+pub(crate) fn run(call: &Call, shared: &Shared) -> Result<Exit, Fault> {
+    let mut proposed = propose(&call.id, &call.tool, call.input.as_deref())?;
+    if let Some(key) = &call.idempotency_key {
+        proposed = proposed.with_key(key);
+    }
+    // Every body here is a mock, and a mock waits without blocking: one thread holds the call and its deadlines, and
+    // starting more would take as long as the whole rest.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
+    let walked = runtime.block_on(async {
+        let world = World::build(shared, Wanted::Tool(&call.tool))?;
+        words::set_aside(&world.loaded);
+        let events = shared.events.then(|| Writer::start(&world.gate));
+        let (settled, interrupted) = walk(&world, proposed).await;
+        if let Some(events) = events {
+            events.finish();
+        }
+        Ok((world, settled, interrupted))
+    });
+    // A body that will not stop does not keep the program: its call is answered.
+    runtime.shutdown_background();
+    let (world, settled, interrupted) = walked?;
+    tell(&settled, &world, shared)?;
+    Ok(if interrupted { Exit::Interrupted } else { Exit::of(&settled) })
+}
+
+/// The answer, and whether a person stopped the call on its way. Stopped or not, it is answered.
+async fn walk(world: &World, proposed: Proposed) -> (Settled, bool) {
+    let mut walk = std::pin::pin!(world.gate.call(&world.scope, proposed));
+    tokio::select! {
+        biased;
+        settled = &mut walk => return (settled, false),
+        Ok(()) = tokio::signal::ctrl_c() => world.scope.run.token().cancel(),
+    }
+    (walk.await, true)
+}
+
+fn tell(settled: &Settled, world: &World, shared: &Shared) -> Result<(), Fault> {
+    if !shared.json {
+        return words::answer(settled, world);
+    }
+    if settled.refusal().is_some() && world.loaded.is_empty() {
+        words::talk("note: no tools are loaded; give --mocks FILE.");
+    }
+    words::data(&words::json(settled))
+}

@@ -1,0 +1,34 @@
+//! The arguments of a call, from the command line or stdin, bounded and untouched.
+
+use std::io::Read as _;
+
+use tollgate::{Proposed, call::MAX_INPUT_BYTES};
+
+use crate::exit::Fault;
+
+/// Enough to say how large arguments are that are too large; what comes after is not read.
+const MOST: u64 = 16 * MAX_INPUT_BYTES as u64;
+
+/// The call as the person wrote it. Nothing in it is believed.
+pub(crate) fn propose(id: &str, tool: &str, input: Option<&str>) -> Result<Proposed, Fault> {
+    match input {
+        Some("-") => {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().lock().take(MOST).read_to_end(&mut bytes);
+            read.map_err(|error| Fault::machine("reading the arguments from stdin", &error))?;
+            Ok(from_bytes(id, tool, bytes))
+        }
+        text => Ok(Proposed::new(id, tool, text.unwrap_or("{}"))),
+    }
+}
+
+/// Bytes that are no text are answered as such: replacing some of them would run what nobody wrote.
+fn from_bytes(id: &str, tool: &str, bytes: Vec<u8>) -> Proposed {
+    match String::from_utf8(bytes) {
+        Ok(text) => Proposed::new(id, tool, text),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            Proposed::new(id, tool, "").broken(format!("The arguments are not UTF-8 text, at byte {at}."))
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The program `tollgate`: raw arguments become a gate, the gate answers, the answer becomes words and an exit code.
+
+use std::process::ExitCode;
+
+mod args;
+mod exit;
+mod words;
+mod mocks;
+mod world;
+mod input;
+mod events;
+mod commands;
+
+fn main() -> ExitCode {
+    exit::quiet_panics();
+    let exit = std::panic::catch_unwind(|| match args::read() {
+        Ok((command, shared)) => commands::run(command, &shared).unwrap_or_else(|fault| fault.tell()),
+        Err(exit) => exit,
+    });
+    exit.unwrap_or_else(|_| exit::own_fault()).into()
+}

@@ -1,0 +1,107 @@
+//! Mocks files become a registry; what cannot be used is named and nothing else is lost to it.
+
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use tollgate::{
+    Registry,
+    testing::{Mocks, SetAside},
+};
+
+use crate::exit::Fault;
+
+/// The tools of all files.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    pub(crate) registry: Registry,
+    pub(crate) files: Vec<File>,
+}
+
+/// What came of one file.
+#[derive(Debug)]
+pub(crate) struct File {
+    pub(crate) path: PathBuf,
+    pub(crate) tools: usize,
+    pub(crate) routes: Vec<String>,
+    pub(crate) set_aside: Vec<SetAside>,
+}
+
+/// Which tools a command needs. Schemas of others are not compiled.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Wanted<'a> {
+    /// The one that is called.
+    Tool(&'a str),
+    /// All of them.
+    All,
+}
+
+/// No catalogue is larger; what has no end must not be read to it.
+const MOST: u64 = 256 << 20;
+
+impl Loaded {
+    /// Loads every file, or says which one cannot be.
+    pub(crate) fn load(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<Self, Fault> {
+        let files =
+            paths.iter().map(|path| Ok((path.clone(), open(path)?))).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::of(files, wanted))
+    }
+
+    /// Registers what was parsed.
+    pub(crate) fn of(mut files: Vec<(PathBuf, Mocks)>, wanted: Wanted<'_>) -> Self {
+        if let Wanted::Tool(name) = wanted
+            && files.iter().any(|(_, mocks)| mocks.answers_to(name))
+        {
+            files = files.into_iter().map(|(path, mocks)| (path, mocks.only(name))).collect();
+        }
+        // A name nobody has: all names are needed, to say which one is near.
+        let mut loaded = Self::default();
+        for (path, mocks) in files {
+            let before = loaded.registry.specs().count();
+            let routes = mocks.routes().map(ToString::to_string).collect();
+            let (registry, set_aside) = mocks.register(loaded.registry);
+            let tools = registry.specs().count() - before;
+            loaded.registry = registry;
+            loaded.files.push(File { path, tools, routes, set_aside });
+        }
+        loaded
+    }
+
+    /// True when there is no tool at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.registry.specs().next().is_none()
+    }
+
+    /// Everything that was set aside, with its file.
+    pub(crate) fn set_aside(&self) -> impl Iterator<Item = (&Path, &SetAside)> {
+        self.files.iter().flat_map(|file| file.set_aside.iter().map(|aside| (file.path.as_path(), aside)))
+    }
+}
+
+/// Reads and parses one file.
+pub(crate) fn open(path: &Path) -> Result<Mocks, Fault> {
+    let shown = path.display();
+    let read = std::fs::File::open(path).and_then(|file| {
+        let mut bytes = Vec::new();
+        file.take(MOST + 1).read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let bytes = read.map_err(|error| {
+        let hint = "give --mocks a file that can be read.";
+        Fault::usage(format!("the mocks file {shown} cannot be read: {error}"), hint)
+    })?;
+    if bytes.len() as u64 > MOST {
+        let hint = "split it, or leave out the tools you do not call.";
+        return Err(Fault::usage(format!("the mocks file {shown} is larger than {} MiB", MOST >> 20), hint));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let hint = "save it as UTF-8.";
+        Fault::usage(format!("the mocks file {shown} is not UTF-8 text, at byte {at}"), hint)
+    })?;
+    Mocks::parse(&text).map_err(|error| {
+        let hint = "a mocks file is {\"tools\": [{\"name\": …, \"input_schema\": {…}}]}, a `tools/list` reply, \
+                    or a provider's `tools` array.";
+        Fault::usage(format!("the mocks file {shown} cannot be used: {error}"), hint)
+    })
+}

@@ -1,0 +1,95 @@
+//! An answer in words: the output on stdout, anything else on stderr with what to do about it.
+
+use tollgate::{
+    Failure, Refusal, Settled,
+    outcome::{FailureKind, Item, Outcome, RefusalCode},
+};
+
+use super::{data, entry, talk, visible};
+use crate::{exit::Fault, world::World};
+
+/// Tells how a call ended.
+pub(crate) fn answer(settled: &Settled, world: &World) -> Result<(), Fault> {
+    let place = format!("{}: {}", settled.phase.title(), visible(&settled.tool));
+    match &settled.outcome {
+        Outcome::Ok(output) => {
+            for item in &output.items {
+                data(&shown(item))?;
+            }
+        }
+        Outcome::Refused(refusal) => {
+            talk(&format!("refused at {place}"));
+            tell_refusal(refusal);
+            talk(&line("hint:", &way_on(refusal, &settled.tool, world)));
+        }
+        Outcome::Failed(failure) => {
+            talk(&format!("{} at {place}", settled.status()));
+            talk(&line("reason", &failure.message));
+            talk(&line("hint:", &after(failure)));
+        }
+    }
+    if let Some(file) = settled.offloaded.as_ref().and_then(|offloaded| world.file_of(offloaded)) {
+        talk(&format!("note: the whole result is kept in {}", file.display()));
+    }
+    for words in &settled.context {
+        talk(&format!("note: {}", visible(words)));
+    }
+    Ok(())
+}
+
+fn line(word: &str, text: &str) -> String {
+    entry::<6>(word, text)
+}
+
+fn shown(item: &Item) -> String {
+    match item {
+        Item::Text { text } => text.clone(),
+        Item::Json { json } => format!("{json:#}"),
+        Item::Image { mime, data } => format!("[picture: {mime}, {} characters of base64]", data.len()),
+    }
+}
+
+fn tell_refusal(refusal: &Refusal) {
+    if let Some(rule) = &refusal.rule {
+        talk(&line("rule", &format!("{}   {}", rule.text, rule.source)));
+    }
+    if refusal.violations.is_empty() {
+        talk(&line("reason", &refusal.reason));
+    }
+    for violation in &refusal.violations {
+        let place = if violation.pointer.is_empty() { "the arguments" } else { &violation.pointer };
+        talk(&line("reason", &format!("{place}: {}", violation.message)));
+    }
+}
+
+/// What the person at the command line can do; the model's own hint where that is all there is.
+pub(super) fn way_on(refusal: &Refusal, tool: &str, world: &World) -> String {
+    match refusal.code {
+        RefusalCode::UnknownTool if world.loaded.is_empty() => {
+            "no tools are loaded: give --mocks FILE with a tool of that name.".to_owned()
+        }
+        RefusalCode::ApprovalRequired => {
+            format!("give --allow '{}' to let it run.", world.pattern_of(tool))
+        }
+        RefusalCode::RequiresInteraction => "nobody can be asked from this command line.".to_owned(),
+        RefusalCode::MissingIdempotencyKey => "give --idempotency-key KEY.".to_owned(),
+        RefusalCode::OutsideRoots => "give --root DIR for each folder that calls may touch.".to_owned(),
+        RefusalCode::NotDisclosed => "leave --route out, or add the tool to the route.".to_owned(),
+        _ => match &refusal.hint {
+            Some(hint) => hint.clone(),
+            None => format!("`tollgate explain {tool} JSON` shows the whole path of a call."),
+        },
+    }
+}
+
+fn after(failure: &Failure) -> String {
+    match (&failure.hint, failure.kind) {
+        (Some(hint), _) => hint.clone(),
+        (None, FailureKind::Retryable) => match failure.retry_after {
+            Some(wait) => format!("nothing happened; try again in {} ms.", wait.as_millis()),
+            None => "nothing happened; try again.".to_owned(),
+        },
+        (None, FailureKind::Fatal) => "the same call will fail again; change the arguments.".to_owned(),
+        (None, FailureKind::Unknown) => "find out whether it took effect before you repeat it.".to_owned(),
+    }
+}

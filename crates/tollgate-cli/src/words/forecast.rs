@@ -1,0 +1,104 @@
+//! An explanation in words: how far the call would come, what it would do, and who says so.
+
+use tollgate::{
+    Effects, Explanation, Foreseen, Refusal,
+    outcome::{Phase, RefusalCode},
+    policy::Decision,
+    tool::{Access, Concurrency, Resource},
+};
+
+use super::{answer::way_on, entry, visible};
+use crate::world::World;
+
+const PHASES: [Phase; 6] =
+    [Phase::Resolve, Phase::Validate, Phase::Check, Phase::Before, Phase::Permit, Phase::Execute];
+
+/// The lines that tell what would happen.
+pub(crate) fn forecast(explanation: &Explanation, world: &World) -> String {
+    let end = match explanation.status {
+        Foreseen::Ok => "would run",
+        Foreseen::Ask => "would ask a person",
+        Foreseen::Refused => "would be refused",
+    };
+    let mut lines = vec![format!("{} {end}", visible(&explanation.tool))];
+    lines.extend(PHASES.map(|phase| format!("  {:<12} {}", phase.title(), verdict(explanation, phase))));
+    lines.push(line("effects", &effects(&explanation.effects)));
+    lines.extend(explanation.effects.touches.iter().map(|resource| line("touches", &touched(resource))));
+    lines.push(line("decision", decision(explanation.decision)));
+    if let Some(rule) = &explanation.rule {
+        lines.push(line("rule", &format!("{}   {}", rule.text, rule.source)));
+    }
+    if let Some(reason) = &explanation.reason {
+        lines.push(line("reason", reason));
+    }
+    if let Some(hint) = hint(explanation, world) {
+        lines.push(line("hint:", &hint));
+    }
+    lines.join("\n")
+}
+
+fn line(word: &str, text: &str) -> String {
+    entry::<12>(word, text)
+}
+
+/// What a phase would say.
+fn verdict(explanation: &Explanation, phase: Phase) -> String {
+    let code = explanation.code.map_or("", RefusalCode::as_str);
+    match (phase.cmp(&explanation.phase), explanation.status) {
+        (std::cmp::Ordering::Greater, _) => "not reached".to_owned(),
+        (std::cmp::Ordering::Equal, Foreseen::Refused) => format!("refuses: {code}"),
+        (std::cmp::Ordering::Equal, Foreseen::Ask) => "asks a person".to_owned(),
+        (std::cmp::Ordering::Equal, Foreseen::Ok) => "would run".to_owned(),
+        (std::cmp::Ordering::Less, _) if phase == Phase::Before => hooks(&explanation.hooks),
+        (std::cmp::Ordering::Less, _) => "passes".to_owned(),
+    }
+}
+
+fn hooks(hooks: &[String]) -> String {
+    if hooks.is_empty() {
+        return "passes: no hook looks at it".to_owned();
+    }
+    format!("would ask the hooks {}; none was run", hooks.join(", "))
+}
+
+fn decision(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allow",
+        Decision::Ask => "ask",
+        Decision::Deny => "deny",
+    }
+}
+
+fn effects(effects: &Effects) -> String {
+    let class = match effects.class() {
+        Concurrency::ReadOnly => "may run beside other reads",
+        Concurrency::WriteExclusive => "runs alone in its workspace",
+        Concurrency::Unsafe => "unsafe, runs alone in its workspace",
+    };
+    let facts = [
+        (effects.read_only, "changes nothing", "changes something"),
+        (effects.destructive, "may destroy", "destroys nothing"),
+        (effects.idempotent, "may be repeated", "not to be repeated"),
+        (effects.open_world, "talks to the outside", "stays inside"),
+    ];
+    let words = facts.map(|(fact, yes, no)| if fact { yes } else { no });
+    format!("{class}; {}", words.join(", "))
+}
+
+fn touched(resource: &Resource) -> String {
+    match resource {
+        Resource::Path { path, access: Access::Read } => format!("reads {}", path.display()),
+        Resource::Path { path, access: Access::Write } => format!("writes {}", path.display()),
+        Resource::Host { host } => format!("host {host}"),
+        Resource::Command { command } => format!("command {}", command.join(" ")),
+        Resource::Key { key } => format!("key {key}"),
+    }
+}
+
+fn hint(explanation: &Explanation, world: &World) -> Option<String> {
+    let code = explanation.code?;
+    let mut refusal = Refusal::new(code, "");
+    refusal.hint.clone_from(&explanation.hint);
+    let own = refusal.hint.is_some() || code == RefusalCode::ApprovalRequired;
+    own.then(|| way_on(&refusal, &explanation.tool, world))
+}

@@ -1,0 +1,74 @@
+//! Words for people: data on stdout, talk on stderr, plain and short.
+
+use std::io::{ErrorKind, Write as _};
+
+use serde::Serialize;
+
+use crate::{exit::Fault, mocks::Loaded};
+
+mod answer;
+mod forecast;
+
+pub(crate) use answer::answer;
+pub(crate) use forecast::forecast;
+
+/// Writes data to stdout, ended by a line break. A reader that went away wants no more: that is no error.
+pub(crate) fn data(text: &str) -> Result<(), Fault> {
+    let mut out = std::io::stdout().lock();
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes()));
+    match written.and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Fault::machine("writing to stdout", &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says one thing on stderr. When nobody listens there, there is nobody to tell that to.
+pub(crate) fn talk(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// One object on one line.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    // What we print is made of texts, numbers and lists: there is nothing in it that JSON could not say.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// How many tools that were set aside are named one by one.
+const NAMED: usize = 10;
+
+/// Names the tools that could not be used.
+pub(crate) fn set_aside(loaded: &Loaded) {
+    for (file, aside) in loaded.set_aside().take(NAMED) {
+        talk(&format!("note: set aside from {}: {}", file.display(), visible(&aside.to_string())));
+    }
+    let more = loaded.set_aside().skip(NAMED).count();
+    if more > 0 {
+        talk(&format!("note: and {more} more; `tollgate doctor` with the same --mocks names them all."));
+    }
+}
+
+/// The text with everything made visible that a terminal would obey or hide.
+pub(crate) fn visible(text: &str) -> String {
+    let hidden = |c: char| {
+        (c.is_control() && c != '\t')
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    };
+    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
+        if hidden(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+        shown
+    })
+}
+
+/// An entry of a report: a word of its own, `WIDTH` wide, then what there is to say of it, each line below the first.
+pub(crate) fn entry<const WIDTH: usize>(word: &str, text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(visible).collect();
+    let indent = format!("\n{:1$}", "", WIDTH + 3);
+    format!("  {word:<WIDTH$} {}", lines.join(&indent))
+}

@@ -1,0 +1,76 @@
+use serde_json::json;
+
+use crate::world::{World, tools};
+
+fn world() -> World {
+    let reading = json!({"concurrency": "read_only", "read_only": true, "destructive": false, "idempotent": true,
+        "open_world": false, "touches": [{"path_from": "/path", "access": "read"}]});
+    World::with(&tools(&[
+        ("read", json!({"effects": reading, "answers": [{"panic": "it ran"}]})),
+        ("shell", json!({})),
+        ("get", json!({"origin": "mcp:web"})),
+    ]))
+}
+
+#[test]
+fn an_explanation_tells_phases_effects_decision_rule_and_reason() {
+    let ran = world().on_mocks(&["explain", "read", r#"{"path": "a.txt"}"#, "--allow", "rea*"]);
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(
+        ran.out,
+        "read would run\n  \
+         0 resolve    passes\n  \
+         1 validate   passes\n  \
+         2 check      passes\n  \
+         3 before     passes: no hook looks at it\n  \
+         4 permit     passes\n  \
+         5 execute    would run\n  \
+         effects      may run beside other reads; changes nothing, destroys nothing, may be repeated, stays inside\n  \
+         touches      reads a.txt\n  \
+         decision     allow\n  \
+         rule         allow rea*   --allow\n"
+    );
+}
+
+#[test]
+fn a_call_that_would_ask_says_which_rule_would_let_it_run() {
+    let ran = world().on_mocks(&["explain", "web__get", "{}"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.out.starts_with("web__get would ask a person\n"), "{ran:?}");
+    assert!(ran.out.contains("  4 permit     asks a person\n  5 execute    not reached\n"), "{ran:?}");
+    assert!(ran.out.ends_with("  hint:        give --allow '@web/get' to let it run.\n"), "{ran:?}");
+    let ran = world().on_mocks(&["explain", "web__get", "{}", "--allow", "@web/get", "--json"]);
+    assert_eq!(ran.json()["status"], json!("ok"));
+}
+
+#[test]
+fn a_call_that_would_be_refused_says_where() {
+    let ran = world().on_mocks(&["explain", "shell", r#"{"command": "ls"}"#, "--deny", "shell"]);
+    assert!(ran.out.starts_with("shell would be refused\n"), "{ran:?}");
+    assert!(ran.out.contains("  2 check      refuses: denied\n  3 before     not reached\n"), "{ran:?}");
+    assert!(ran.out.contains("  rule         deny shell   --deny\n"), "{ran:?}");
+}
+
+#[test]
+fn the_json_of_an_explanation_has_the_agreed_fields() {
+    let args = ["explain", "read", r#"{"path": "a.txt"}"#, "--json", "--ask", "read"];
+    let ran = world().on_mocks(&args);
+    assert_eq!(
+        ran.json(),
+        json!({"id": "call_1", "tool": "read", "status": "ask", "phase": "permit", "code": "approval_required",
+            "effects": {"concurrency": "read_only", "read_only": true, "destructive": false, "idempotent": true,
+                "open_world": false, "touches": [{"path": "a.txt", "access": "read"}]},
+            "decision": "ask", "rule": {"text": "ask read", "source": "--ask"}})
+    );
+    let ran = world().on_mocks(&["explain", "nothing", "--json"]);
+    assert_eq!(ran.status(), ("refused".to_owned(), "unknown_tool".to_owned()));
+}
+
+#[test]
+fn explaining_runs_nothing() {
+    // The body of `read` panics; an explanation never comes to it.
+    let ran =
+        world().on_mocks(&["explain", "read", r#"{"path": "a"}"#, "--allow", "*", "--json", "--events"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    assert_eq!(ran.json()["status"], json!("ok"));
+}

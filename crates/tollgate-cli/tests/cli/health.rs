@@ -1,0 +1,114 @@
+use serde_json::json;
+
+use crate::world::{World, tools};
+
+#[test]
+fn a_bare_machine_is_healthy_and_told_what_is_missing() {
+    let world = World::new();
+    let here = world.path().canonicalize().unwrap();
+    let ran = world.run(&["doctor"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    assert_eq!(
+        ran.out,
+        format!(
+            "tollgate {}\n  \
+             root         {}\n  \
+             concurrency  10 calls of a batch at once (TOLLGATE_MAX_CONCURRENCY)\n  \
+             results      {}/.local/share/tollgate/results (made on first use)\n  \
+             tools        0\n  \
+             asking       nobody can be asked from this command line\n  \
+             hint:        no tools are loaded: give --mocks FILE.\n",
+            env!("CARGO_PKG_VERSION"),
+            here.display(),
+            world.path().display(),
+        )
+    );
+}
+
+#[test]
+fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
+    let mut mocks = tools(&[("read", json!({})), ("write", json!({}))]);
+    mocks["routes"] = json!({"reading": ["read"]});
+    mocks["tools"].as_array_mut().unwrap().push(json!({"name": "bare"}));
+    let world = World::with(&mocks);
+    let args = [
+        "doctor",
+        "--json",
+        "--mocks",
+        "mocks.json",
+        "--allow",
+        "read",
+        "--deny",
+        "wirte",
+        "--results",
+        "kept",
+        "--route",
+        "raeding",
+    ];
+    let ran = world.run(&args);
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(
+        ran.json(),
+        json!({
+            "version": env!("CARGO_PKG_VERSION"), "ok": true, "roots": [world.path().canonicalize().unwrap()],
+            "concurrency": 10, "results": {"folder": "kept", "exists": false}, "tools": 2,
+            "mocks": [{"file": "mocks.json", "tools": 2, "routes": ["reading"], "set_aside": [{"tool": "bare", "reason":
+                "it has no schema of its arguments (`input_schema`, `inputSchema` or `parameters`)"}]}],
+            "rules": [{"rule": "wirte", "source": "--deny", "speaks": false},
+                      {"rule": "read", "source": "--allow", "speaks": true}],
+            "broken": [],
+            "advice": ["put right what was set aside: until then those tools do not exist.",
+                       "no file defines the route raeding, so that it exposes nothing: correct it.",
+                       "--deny wirte means none of the tools: correct it."],
+        })
+    );
+}
+
+#[test]
+fn what_is_broken_is_1_and_named_with_a_hint_and_the_rest_is_looked_at() {
+    let world = World::with(&tools(&[("read", json!({}))]));
+    world.file("bad.json", "{");
+    world.file("file", "");
+    let args = [
+        "doctor",
+        "--json",
+        "--mocks",
+        "bad.json",
+        "--mocks",
+        "mocks.json",
+        "--root",
+        "absent",
+        "--deny",
+        "a b",
+        "--results",
+        "file/below",
+    ];
+    let output = world.command(&args).env("TOLLGATE_MAX_CONCURRENCY", "x").output().unwrap();
+    let ran = crate::world::Ran::from(output);
+    assert_eq!(ran.code, Some(1));
+    let report = ran.json();
+    assert_eq!((&report["ok"], &report["tools"]), (&json!(false), &json!(1)));
+    let broken = report["broken"].as_array().unwrap();
+    assert_eq!(broken.len(), 5, "{broken:#?}");
+    assert!(broken.iter().all(|one| !one["hint"].as_str().unwrap().is_empty()));
+}
+
+#[test]
+fn completions_are_made_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let ran = World::new().run(&["completions", shell]);
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{shell}");
+        assert!(ran.out.contains("explain"), "{shell}");
+    }
+}
+
+#[test]
+fn version_and_help_are_data() {
+    let ran = World::new().run(&["--version"]);
+    assert_eq!((ran.code, ran.out), (Some(0), format!("tollgate {}\n", env!("CARGO_PKG_VERSION"))));
+    for args in [&["--help"][..], &["call", "--help"], &["explain", "--help"]] {
+        let ran = World::new().run(args);
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+        assert!(ran.out.contains("--mocks <FILE>"), "{args:?}");
+    }
+}

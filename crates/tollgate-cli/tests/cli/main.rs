@@ -1,0 +1,18 @@
+//! The real program, in a temporary folder, as people and scripts run it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests stop the test where something is not as it must be"
+)]
+
+mod world;
+mod exit_codes;
+mod answers;
+mod event_stream;
+mod explanations;
+mod lines;
+mod mocks_files;
+mod bad_input;
+mod health;
+mod demonstration;
