@@ -113,7 +113,11 @@ fn a_stream_cut_anywhere_runs_nothing_unless_it_was_already_whole() {
         for end in (0..text.len()).step_by(step) {
             let turn = read_stream(exchange.provider, [&text.as_bytes()[..end]].into_iter());
             if turn.stop.is_cut() {
-                assert!(turn.calls.iter().all(|call| call.fault().is_some()), "line {} at {end}", exchange.line);
+                assert!(
+                    turn.calls.iter().all(|call| call.fault().is_some()),
+                    "line {} at {end}",
+                    exchange.line
+                );
             } else {
                 assert_eq!(turn.calls, whole.calls, "line {} at {end}", exchange.line);
             }
@@ -260,7 +264,8 @@ fn streamed_calls(provider: Provider, text: &str) -> Vec<Seen> {
             begun
                 .map(|first| {
                     let parts = pieces.iter().filter(|piece| piece["index"] == first["index"]);
-                    let joined: String = parts.map(|piece| text_at(&piece["function"], "arguments")).collect();
+                    let joined: String =
+                        parts.map(|piece| text_at(&piece["function"], "arguments")).collect();
                     let name = text_at(&first["function"], "name");
                     (text_at(first, "id").into(), name.into(), serde_json::from_str(&joined).unwrap())
                 })

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use super::{envelope::text_of, loose::Loose};
 use crate::{
-    call::{Proposed, RawInput},
-    json::shorten,
+    call::{MAX_INPUT_BYTES, Proposed, RawInput},
+    json::{MAX_DEPTH, shorten},
 };
 
 /// The ids of one turn. A made one is none of those that came before it.
@@ -141,7 +141,28 @@ pub(super) fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Arguments as they may stand in a history: some servers read them, and refuse what is not an object.
+/// Arguments as they may stand in a history: some servers read them, and refuse what is no object, or too deep.
+/// What was too large to run is not sent back for every turn to come.
 pub(super) fn for_history(text: &str) -> &str {
-    if is_object(text) { text } else { "{}" }
+    let fits = text.len() <= MAX_INPUT_BYTES && depth(text) <= MAX_DEPTH && is_object(text);
+    if fits { text } else { "{}" }
+}
+
+/// How deep a JSON text nests, strings aside.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }

@@ -39,3 +39,18 @@ pub fn read_turn(provider: Provider, body: &[u8]) -> Result<ModelTurn, WireError
         Provider::OpenAiChat => openai_chat::read_turn(body),
     }
 }
+
+#[cfg(test)]
+mod sse_tests;
+#[cfg(test)]
+mod turn_tests;
+#[cfg(test)]
+mod stream_tests;
+#[cfg(test)]
+mod results_tests;
+#[cfg(test)]
+mod history_tests;
+#[cfg(test)]
+mod tools_tests;
+#[cfg(test)]
+mod names_tests;

@@ -96,6 +96,7 @@ impl Sse {
     fn field(&mut self, line: &[u8]) -> Result<(), TooLong> {
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
         let value = line.get(colon + 1..).unwrap_or_default();
+        let value = value.strip_prefix(b" ").unwrap_or(value);
         match line[..colon].trim_ascii_end() {
             b"data" => {
                 fits(self.data.len() + value.len() + 1)?;

@@ -71,7 +71,7 @@ impl Block {
     /// The block as it stands in the history.
     pub(super) fn value(&self) -> Option<Value> {
         if let Some(call) = &self.call {
-            return Some(call_block(&self.start, call, serde_json::from_str(call.input.as_str()).ok()));
+            return Some(call_block(&self.start, call));
         }
         let Value::Object(mut block) = value_of(&self.start)? else { return None };
         match block.get("type").and_then(Value::as_str) {

@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use super::tidy::tidy_assistant;
 use crate::{
-    call::Proposed,
+    call::{MAX_INPUT_BYTES, Proposed},
     wire::{
         ModelTurn, Provider, Stop, Usage, WireError,
-        calls::{CallIds, stands_twice},
+        calls::{self, CallIds, stands_twice},
         envelope::{Body, Fields, NOT_UTF8, items_of, not_a_turn, provider_error, text_of, value_of},
         loose::Loose,
         names,
@@ -72,7 +72,7 @@ impl Found<'_> {
         };
         if block.says("type", "tool_use") {
             let call = call_of(&block, &mut self.ids);
-            self.blocks.push(call_block(raw, &call, block.get("input").and_then(value_of)));
+            self.blocks.push(call_block(raw, &call));
             self.calls.push(call);
             return;
         }
@@ -114,15 +114,18 @@ pub(super) fn call_of(block: &Fields<'_>, ids: &mut CallIds) -> Proposed {
 
 /// The block as it may stand in a history: under the id the call is answered by, with a name and an input that
 /// are accepted there.
-pub(super) fn call_block(raw: &RawValue, call: &Proposed, input: Option<Value>) -> Value {
-    let mut block = match value_of(raw) {
+pub(super) fn call_block(raw: &RawValue, call: &Proposed) -> Value {
+    // A block with its arguments is parsed for what else it holds, unless they are what nobody would send back.
+    let fits = raw.get().len() <= 2 * MAX_INPUT_BYTES;
+    let mut block = match value_of(raw).filter(|_| fits) {
         Some(Value::Object(block)) => block,
-        _ => Map::from_iter([("type".to_owned(), json!("tool_use"))]),
+        _ => Map::new(),
     };
     block.insert("type".to_owned(), json!("tool_use"));
     block.insert("id".to_owned(), json!(call.id.as_str()));
     block.insert("name".to_owned(), json!(names::for_history(Provider::Anthropic, &call.name)));
-    block.insert("input".to_owned(), input.filter(Value::is_object).unwrap_or_else(|| json!({})));
+    let input = serde_json::from_str(calls::for_history(call.input.as_str()));
+    block.insert("input".to_owned(), input.unwrap_or_else(|_| json!({})));
     Value::Object(block)
 }
 

@@ -1,6 +1,6 @@
 //! A Responses input is one the API takes: an output for every call, thoughts before what they led to.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ fn is_boundary(item: &Value) -> bool {
 
 fn clean(items: Vec<Value>, report: &mut RepairReport) -> Vec<Value> {
     let mut ids = CallIds::default();
-    let mut open: HashSet<String> = HashSet::new();
+    let mut open: HashMap<String, &str> = HashMap::new();
     let mut clean = Vec::with_capacity(items.len());
     for mut item in items {
         let kind = word(&item, "type").to_owned();
@@ -51,15 +51,18 @@ fn clean(items: Vec<Value>, report: &mut RepairReport) -> Vec<Value> {
             report.drop("something that is not an item");
             continue;
         }
-        if answer_kind(&kind).is_some() {
+        if let Some(answer) = answer_kind(&kind) {
             mend_call(&mut item, &mut ids, report);
             // The same id again before any answer is the same call twice.
-            if !open.insert(word(&item, "call_id").to_owned()) {
+            if open.contains_key(word(&item, "call_id")) {
                 report.drop("a second call of one id");
                 continue;
             }
+            open.insert(word(&item, "call_id").to_owned(), answer);
         } else if is_answer(&kind) {
-            open.remove(word(&item, "call_id"));
+            if open.get(word(&item, "call_id")) == Some(&kind.as_str()) {
+                open.remove(word(&item, "call_id"));
+            }
             mend_answer(&mut item, report);
         } else if is_boundary(&item) {
             open.clear();
