@@ -1,5 +1,7 @@
 //! Malformed calls: what the wire alone can tell about each case of the corpus, it tells.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use serde_json::Value;
 use tollgate::{
     Proposed,
@@ -70,9 +72,12 @@ fn turns(case: &Value) -> Vec<ModelTurn> {
         return vec![read_turn(provider, &body).unwrap_or_else(|error| panic!("{}: {error}", case["id"]))];
     }
     let events = input["events"].as_array().unwrap();
-    let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
-    let sse: String =
-        events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"])).collect();
+    let lines: String = events.iter().flat_map(|event| [event.to_string(), "\n".to_owned()]).collect();
+    let sse = events
+        .iter()
+        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"]))
+        .collect::<Vec<_>>()
+        .concat();
     let mut one_by_one = TurnReader::new(provider);
     for event in events {
         one_by_one.push_event(&event.to_string());

@@ -3,6 +3,8 @@
 //!
 //! The recordings are not part of the project: `TOLLGATE_SHARED` names the folder that has `wire/recorded.jsonl`.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
 use serde_json::Value;
 use tollgate::wire::{ModelTurn, Provider, Stop, TurnReader, WireError, check, read_turn, repair};
 
@@ -172,7 +174,8 @@ fn random_chunks<'a>(mut bytes: &'a [u8], random: &mut u64) -> Vec<&'a [u8]> {
         *random ^= *random << 13;
         *random ^= *random >> 7;
         *random ^= *random << 17;
-        let (chunk, rest) = bytes.split_at((*random as usize % 300 + 1).min(bytes.len()));
+        let size = usize::try_from(*random % 300).unwrap() + 1;
+        let (chunk, rest) = bytes.split_at(size.min(bytes.len()));
         chunks.push(chunk);
         bytes = rest;
     }

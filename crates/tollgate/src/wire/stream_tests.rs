@@ -16,7 +16,7 @@ const STREAMS: [(Provider, &str); 4] =
     [(Anthropic, ANTHROPIC), (OpenAiResponses, RESPONSES), (OpenAiChat, CHAT), (OpenAiChat, CHAT_ODD)];
 
 fn sse(lines: &str) -> String {
-    lines.lines().map(|line| format!("data: {line}\n\n")).collect()
+    lines.lines().flat_map(|line| ["data: ", line, "\n\n"]).collect()
 }
 
 fn read(provider: Provider, text: &str) -> (Vec<TurnEvent>, ModelTurn) {
@@ -244,9 +244,9 @@ fn a_call_only_the_last_event_knows_is_taken_from_it() {
 #[test]
 fn an_error_or_a_bad_end_cuts_the_turn_and_says_why() {
     let begun = |provider: Provider| match provider {
-        Anthropic => ANTHROPIC.lines().take(14).map(|line| format!("{line}\n")).collect::<String>(),
-        OpenAiResponses => RESPONSES.lines().take(14).map(|line| format!("{line}\n")).collect(),
-        OpenAiChat => CHAT.lines().take(6).map(|line| format!("{line}\n")).collect(),
+        Anthropic => ANTHROPIC.split_inclusive('\n').take(14).collect::<String>(),
+        OpenAiResponses => RESPONSES.split_inclusive('\n').take(14).collect(),
+        OpenAiChat => CHAT.split_inclusive('\n').take(6).collect(),
     };
     let cases = [
         (
@@ -332,7 +332,7 @@ fn events_nobody_knows_are_ignored_whatever_they_hold() {
             r#"{"type":"moon_phase","index":"x","delta":7,"item":[],"choices":null}"#,
             r#"{"type":"moon_phase","error":null}"#,
         ] {
-            let text: String = lines.lines().map(|line| format!("{odd}\n{line}\n")).collect();
+            let text: String = lines.lines().flat_map(|line| [odd, "\n", line, "\n"]).collect();
             let (events, turn) = read(provider, &text);
             assert_eq!(turn, expected, "{provider} {odd}");
             assert!(events.contains(&TurnEvent::Ignored("moon_phase".to_owned())), "{provider} {odd}");
