@@ -114,21 +114,21 @@ struct Asked {
     answered: bool,
 }
 
-/// Answers that do not stand in their place yet, by the place of the call they belong to.
+/// Answers that do not stand in their place, by the place of the call they belong to.
 type Due = BTreeMap<usize, Value>;
 
 /// Gives every call its one answer: in its section, after it.
 fn answer_calls(items: Vec<Value>, report: &mut RepairReport) -> Vec<Value> {
     let mut latest: HashMap<(String, String), Asked> = HashMap::new();
-    let mut missing = Due::new();
-    let mut late = Due::new();
+    let mut unanswered: BTreeMap<usize, &'static str> = BTreeMap::new();
+    let mut due = Due::new();
     let mut kept: Vec<Option<Value>> = Vec::with_capacity(items.len());
     let mut section = 0;
     for (at, item) in items.into_iter().enumerate() {
         section += usize::from(is_boundary(&item));
         let (kind, id) = (word(&item, "type"), word(&item, "call_id"));
         if let Some(answer) = answer_kind(kind) {
-            missing.insert(at, json!({"type": answer, "call_id": id, "output": missing_result()}));
+            unanswered.insert(at, answer);
             latest.insert((answer.to_owned(), id.to_owned()), Asked { at, section, answered: false });
             kept.push(Some(item));
             continue;
@@ -142,20 +142,23 @@ fn answer_calls(items: Vec<Value>, report: &mut RepairReport) -> Vec<Value> {
             Some(call) if call.answered => report.drop("a second result of one call"),
             Some(call) => {
                 call.answered = true;
-                missing.remove(&call.at);
+                unanswered.remove(&call.at);
                 if call.section == section {
                     kept.push(Some(item));
                     continue;
                 }
                 report.shift("a result that came late");
-                late.insert(call.at, item);
+                due.insert(call.at, item);
             }
         }
         kept.push(None);
     }
-    missing.values().for_each(|answer| report.answer(word(answer, "call_id")));
-    late.append(&mut missing);
-    insert_due(kept, late)
+    for (at, answer) in unanswered {
+        let id = kept[at].as_ref().map_or("", |call| word(call, "call_id"));
+        report.answer(id);
+        due.insert(at, json!({"type": answer, "call_id": id, "output": missing_result()}));
+    }
+    insert_due(kept, due)
 }
 
 /// Answers stand after the run of calls they belong to, and after the answers that already stand there.
