@@ -11,7 +11,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     Provider,
     loose::Text,
-    turn::{MAX_BODY_BYTES, WireError, shown},
+    turn::{WireError, shown},
 };
 
 /// One object, its fields in order, each value as the text it came as. A key that stands twice is there twice.
@@ -69,44 +69,19 @@ pub(super) fn value_of(raw: &RawValue) -> Option<Value> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// A body as text, and whether bytes had to be replaced to make it one.
-pub(super) struct Body<'a> {
-    pub(super) text: Cow<'a, str>,
-    pub(super) damaged: bool,
-}
-
-/// Why a call of a damaged body is refused.
-pub(super) const NOT_UTF8: &str =
-    "The answer holds bytes that are not UTF-8, so the arguments are not what the model wrote.";
-
-impl<'a> Body<'a> {
-    /// Skips a byte-order mark; replaces what is not UTF-8, so that the calls can still be found and refused.
-    pub(super) fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
-        if bytes.len() > MAX_BODY_BYTES {
-            return Err(WireError::TooLarge { size: bytes.len(), limit: MAX_BODY_BYTES });
-        }
-        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-        if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err(WireError::Empty);
-        }
-        let text = String::from_utf8_lossy(bytes);
-        Ok(Self { damaged: matches!(text, Cow::Owned(_)), text })
-    }
-
-    /// The whole as one JSON text.
-    pub(super) fn json(&self) -> Result<&RawValue, WireError> {
-        serde_json::from_str(&self.text)
-            .map_err(|error| WireError::NotJson { message: without_place(&error), shown: shown(&self.text) })
+/// The items of an array; a lone object in its place is the one item, though nobody may rely on it.
+pub(super) fn items_or_one(raw: &RawValue) -> Option<(Vec<&RawValue>, Shape)> {
+    match raw.get().as_bytes().first() {
+        Some(b'{') => Some((vec![raw], Shape::Alone)),
+        _ => items_of(raw).map(|items| (items, Shape::List)),
     }
 }
 
-fn without_place(error: &serde_json::Error) -> String {
-    let full = error.to_string();
-    format!(
-        "{} in line {}",
-        full.rsplit_once(" at line ").map_or(&*full, |(message, _)| message),
-        error.line()
-    )
+/// Whether what belongs in a list stood in one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    List,
+    Alone,
 }
 
 /// An error body, `{"error": …}` or `{"type": "error", …}`, as the error it is.

@@ -8,6 +8,7 @@
 
 mod provider;
 mod turn;
+mod body;
 mod envelope;
 mod loose;
 mod calls;
@@ -40,6 +41,10 @@ pub fn read_turn(provider: Provider, body: &[u8]) -> Result<ModelTurn, WireError
     }
 }
 
+#[cfg(test)]
+mod test_turns;
+#[cfg(test)]
+mod body_tests;
 #[cfg(test)]
 mod sse_tests;
 #[cfg(test)]

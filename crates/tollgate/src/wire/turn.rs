@@ -174,8 +174,18 @@ impl Draft {
         ModelTurn { text, calls, stop, usage, message, faults }
     }
 
-    fn break_all(&mut self, reason: &str) {
-        self.calls = std::mem::take(&mut self.calls).into_iter().map(|call| call.broken(reason)).collect();
+    /// Answers every call with `protocol_error`; one that already has a reason of its own keeps it.
+    pub(super) fn break_all(&mut self, reason: &str) {
+        self.change_all(|call| if call.fault().is_some() { call } else { call.broken(reason) });
+    }
+
+    /// Answers every call with `invalid_json`.
+    pub(super) fn refuse_all(&mut self, reason: &str) {
+        self.change_all(|call| call.unreadable(reason));
+    }
+
+    fn change_all(&mut self, change: impl Fn(Proposed) -> Proposed) {
+        self.calls = std::mem::take(&mut self.calls).into_iter().map(change).collect();
     }
 }
 

@@ -1,64 +1,12 @@
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    MAX_CALLS, ModelTurn,
+    MAX_CALLS,
     Provider::{self, Anthropic, OpenAiChat, OpenAiResponses},
-    Stop, WireError, check, read_turn, repair,
+    Stop,
+    test_turns::{assert_can_be_sent_back, code, one_call, read},
 };
 use crate::outcome::RefusalCode;
-
-/// A turn of one call, from the texts of its id, name and arguments; an empty text leaves the field out.
-fn one_call(provider: Provider, id: &str, name: &str, arguments: &str) -> String {
-    let field = |key: &str, text: &str| match text {
-        "" => String::new(),
-        text => format!(",\"{key}\":{text}"),
-    };
-    let quoted = if arguments.is_empty() { String::new() } else { json!(arguments).to_string() };
-    match provider {
-        Anthropic => format!(
-            r#"{{"role":"assistant","content":[{{"type":"tool_use"{}{}{}}}]}}"#,
-            field("id", id),
-            field("name", name),
-            field("input", arguments)
-        ),
-        OpenAiResponses => format!(
-            r#"{{"output":[{{"type":"function_call"{}{}{}}}]}}"#,
-            field("call_id", id),
-            field("name", name),
-            field("arguments", &quoted)
-        ),
-        OpenAiChat => format!(
-            r#"{{"role":"assistant","tool_calls":[{{"type":"function"{},"function":{{"x":0{}{}}}}}]}}"#,
-            field("id", id),
-            field("name", name),
-            field("arguments", &quoted)
-        ),
-    }
-}
-
-fn read(provider: Provider, body: &str) -> ModelTurn {
-    read_turn(provider, body.as_bytes()).unwrap_or_else(|error| panic!("{error}: {body}"))
-}
-
-fn code(turn: &ModelTurn) -> Option<RefusalCode> {
-    assert_eq!(turn.calls.len(), 1, "{turn:?}");
-    turn.calls[0].fault().map(|fault| fault.code)
-}
-
-/// The turn can be sent back: a history with it and with answers to its calls is accepted.
-fn assert_can_be_sent_back(provider: Provider, turn: &ModelTurn) {
-    let mut history = vec![json!({"role": "user", "content": "Go."})];
-    match &turn.message {
-        Value::Array(items) => history.extend(items.iter().cloned()),
-        message => history.push(message.clone()),
-    }
-    repair(provider, &mut history);
-    assert_eq!(check(provider, &history), Vec::<String>::new());
-    let text = Value::Array(history).to_string();
-    for call in &turn.calls {
-        assert!(text.contains(&json!(call.id).to_string()), "{} is not in {text}", call.id);
-    }
-}
 
 #[test]
 fn a_call_is_found_with_its_id_name_and_the_very_text_of_its_arguments() {
@@ -205,76 +153,6 @@ fn arguments_may_be_deep_or_large_and_only_their_own_call_suffers() {
             assert_can_be_sent_back(provider, &turn);
         }
     }
-}
-
-#[test]
-fn a_byte_order_mark_is_skipped_and_bytes_that_are_not_text_make_every_call_unreadable() {
-    for provider in Provider::ALL {
-        let body = one_call(provider, "\"c1\"", "\"read\"", r#"{"path":"a@b"}"#);
-        let marked = [b"\xEF\xBB\xBF".as_slice(), body.as_bytes()].concat();
-        assert_eq!(code(&read_turn(provider, &marked).unwrap()), None);
-        let at = body.find('@').unwrap();
-        let damaged = [&body.as_bytes()[..at], b"\xC0\xAF", &body.as_bytes()[at + 1..]].concat();
-        let turn = read_turn(provider, &damaged).unwrap();
-        assert_eq!(code(&turn), Some(RefusalCode::InvalidJson), "{provider}");
-        assert_eq!(turn.calls[0].id.as_str(), "c1");
-    }
-}
-
-#[test]
-fn a_body_that_is_no_turn_says_in_words_what_it_is() {
-    let cases = [
-        (Anthropic, "", "the answer is empty"),
-        (Anthropic, " \n", "the answer is empty"),
-        (
-            OpenAiChat,
-            "<html><body>502 Bad Gateway</body></html>",
-            "the answer is not JSON (expected value in line 1); it begins with: \
-             <html><body>502 Bad Gateway</body></html>",
-        ),
-        (
-            OpenAiChat,
-            "{\"choices\":[",
-            "the answer is not JSON (EOF while parsing a list in line 1); it begins with: {\"choices\":[",
-        ),
-        (Anthropic, "7", "this is not a turn in the anthropic format: it is not an object"),
-        (
-            Anthropic,
-            r#"{"choices":[]}"#,
-            "this is not a turn in the anthropic format: it has no `content`; it looks like openai-chat",
-        ),
-        (
-            Anthropic,
-            r#"{"role":"user","content":"x"}"#,
-            "this is not a turn in the anthropic format: its role is not `assistant`",
-        ),
-        (
-            OpenAiResponses,
-            r#"{"content":[]}"#,
-            "this is not a turn in the openai-responses format: it has no `output`; it looks like anthropic",
-        ),
-        (
-            OpenAiChat,
-            r#"{"choices":[]}"#,
-            "this is not a turn in the openai-chat format: its `choices` is empty",
-        ),
-        (
-            Anthropic,
-            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
-            "the provider answered overloaded_error: Overloaded",
-        ),
-        (
-            OpenAiResponses,
-            r#"{"error":{"message":"No such model","type":"invalid_request_error","code":null}}"#,
-            "the provider answered invalid_request_error: No such model",
-        ),
-        (OpenAiChat, r#"{"error":"model not loaded"}"#, "the provider answered an error: model not loaded"),
-    ];
-    for (provider, body, expected) in cases {
-        assert_eq!(read_turn(provider, body.as_bytes()).unwrap_err().to_string(), expected);
-    }
-    let huge = vec![b' '; super::MAX_BODY_BYTES + 1];
-    assert!(matches!(read_turn(Anthropic, &huge), Err(WireError::TooLarge { .. })));
 }
 
 #[test]

@@ -6,8 +6,9 @@ use super::turn::{call_block, call_of};
 use crate::{
     call::Proposed,
     wire::{
+        body::NOT_UTF8,
         calls::CallIds,
-        envelope::{Fields, NOT_UTF8, value_of},
+        envelope::{Fields, value_of},
     },
 };
 

@@ -7,8 +7,9 @@ use crate::{
     call::{MAX_INPUT_BYTES, Proposed},
     wire::{
         ModelTurn, Provider, Stop, Usage, WireError,
+        body::Body,
         calls::{self, CallIds, stands_twice},
-        envelope::{Body, Fields, NOT_UTF8, items_of, not_a_turn, provider_error, text_of, value_of},
+        envelope::{Fields, Shape, items_or_one, not_a_turn, provider_error, text_of, value_of},
         loose::Loose,
         names,
         track::count,
@@ -19,7 +20,11 @@ use crate::{
 /// Reads a whole response body, or a bare assistant message whose content is a text or blocks.
 pub fn read_turn(body: &[u8]) -> Result<ModelTurn, WireError> {
     let body = Body::decode(body)?;
-    let raw = body.json()?;
+    let draft = body.json().and_then(read);
+    body.finish(draft)
+}
+
+fn read(raw: &RawValue) -> Result<Draft, WireError> {
     let odd = |missing: &str, fields| not_a_turn(Provider::Anthropic, missing, fields);
     let fields = Fields::read(raw).ok_or_else(|| odd("it is not an object", None))?;
     if let Some(error) = provider_error(&fields) {
@@ -28,28 +33,33 @@ pub fn read_turn(body: &[u8]) -> Result<ModelTurn, WireError> {
     if fields.get("content").is_none() {
         return Err(odd("it has no `content`", Some(&fields)));
     }
-    if fields.text("role").is_some_and(|role| role != "assistant") {
-        return Err(odd("its role is not `assistant`", None));
-    }
-    let mut found = Found { broken: fields.twice(&["role", "content", "stop_reason"]), ..Found::default() };
+    let twice = fields.twice(&["role", "content", "stop_reason"]);
+    let mut found = Found { broken: twice.map(stands_twice), ..Found::default() };
     // Where `content` stands twice, the calls of both are found, to be refused.
     for content in fields.all("content") {
         found.content(content).ok_or_else(|| odd("its `content` is neither a text nor blocks", None))?;
     }
-    Ok(found.draft(&fields, body.damaged).finish())
+    if fields.text("role").is_some_and(|role| role != "assistant") {
+        if found.calls.is_empty() {
+            return Err(odd("its role is not `assistant`", None));
+        }
+        found.broken = Some("The message of the call is not the assistant's.".to_owned());
+    }
+    Ok(found.draft(&fields))
 }
 
 #[derive(Default)]
-struct Found<'a> {
+struct Found {
     text: String,
     calls: Vec<Proposed>,
     blocks: Vec<Value>,
     faults: Vec<String>,
     ids: CallIds,
-    broken: Option<&'a str>,
+    /// Why none of the calls may run.
+    broken: Option<String>,
 }
 
-impl Found<'_> {
+impl Found {
     fn content(&mut self, content: &RawValue) -> Option<()> {
         if content.get() == "null" {
             return Some(());
@@ -59,8 +69,10 @@ impl Found<'_> {
             self.text.push_str(&text);
             return Some(());
         }
-        for block in items_of(content)? {
-            self.block(block);
+        let (blocks, shape) = items_or_one(content)?;
+        blocks.into_iter().for_each(|block| self.block(block));
+        if shape == Shape::Alone {
+            self.broken = Some("The call stands alone where a list of blocks belongs.".to_owned());
         }
         Some(())
     }
@@ -82,21 +94,19 @@ impl Found<'_> {
         self.blocks.extend(value_of(raw));
     }
 
-    fn draft(mut self, fields: &Fields<'_>, damaged: bool) -> Draft {
-        if let Some(key) = self.broken {
-            self.calls = self.calls.into_iter().map(|call| call.broken(stands_twice(key))).collect();
-        }
-        if damaged {
-            self.calls = self.calls.into_iter().map(|call| call.unreadable(NOT_UTF8)).collect();
-        }
-        Draft {
+    fn draft(self, fields: &Fields<'_>) -> Draft {
+        let mut draft = Draft {
             text: self.text,
             calls: self.calls,
             stop: fields.text("stop_reason").map(|word| stop_of(&word)),
             usage: fields.present("usage").and_then(usage_of),
             message: json!({"role": "assistant", "content": tidy_assistant(self.blocks)}),
             faults: self.faults,
+        };
+        if let Some(reason) = self.broken {
+            draft.break_all(&reason);
         }
+        draft
     }
 }
 

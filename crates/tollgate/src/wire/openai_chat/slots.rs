@@ -8,8 +8,9 @@ use serde_json::{Value, value::RawValue};
 use crate::{
     call::Proposed,
     wire::{
+        body::NOT_UTF8,
         calls::{CallIds, is_object},
-        envelope::{NOT_UTF8, value_of},
+        envelope::value_of,
         loose::Loose,
     },
 };

@@ -1,7 +1,5 @@
 //! A whole chat completion, or a bare assistant message, becomes a turn.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::repair::tidy_assistant;
@@ -9,8 +7,9 @@ use crate::{
     call::Proposed,
     wire::{
         ModelTurn, Provider, Stop, Usage, WireError,
+        body::Body,
         calls::{Arguments, CallIds, stands_twice},
-        envelope::{Body, Fields, NOT_UTF8, items_of, not_a_turn, provider_error, value_of},
+        envelope::{Fields, Shape, describe_error, items_or_one, not_a_turn, provider_error, value_of},
         loose::Loose,
         track::{count, count_in},
         turn::Draft,
@@ -23,7 +22,11 @@ const KEPT: [&str; 6] = ["role", "content", "refusal", "reasoning", "reasoning_c
 /// Reads a response body with its `choices`, or a bare assistant message.
 pub fn read_turn(body: &[u8]) -> Result<ModelTurn, WireError> {
     let body = Body::decode(body)?;
-    let raw = body.json()?;
+    let draft = body.json().and_then(read);
+    body.finish(draft)
+}
+
+fn read(raw: &RawValue) -> Result<Draft, WireError> {
     let odd = |missing: &str, fields| not_a_turn(Provider::OpenAiChat, missing, fields);
     let fields = Fields::read(raw).ok_or_else(|| odd("it is not an object", None))?;
     let mut found = Found::default();
@@ -34,30 +37,30 @@ pub fn read_turn(body: &[u8]) -> Result<ModelTurn, WireError> {
         if fields.get("tool_calls").is_none() && !fields.says("role", "assistant") {
             return Err(odd("it has neither `choices` nor a message of the assistant", Some(&fields)));
         }
-        found.message(&fields, None);
-        return Ok(found.draft(None, body.damaged).finish());
+        found.message(&fields);
+        return Ok(found.draft(None));
     }
-    found.broken = fields.twice(&["choices"]);
     let mut finish = None;
     for choices in fields.all("choices") {
-        let choices = items_of(choices).ok_or_else(|| odd("its `choices` is not an array", None))?;
+        let (choices, shape) =
+            items_or_one(choices).ok_or_else(|| odd("its `choices` is not an array", None))?;
         // More choices than one are alternatives: only the first is the turn.
         let Some(choice) = choices.first().copied().and_then(Fields::read) else {
             return Err(provider_error(&fields).unwrap_or_else(|| odd("its `choices` is empty", None)));
         };
         for message in choice.all("message") {
             let message = Fields::read(message).ok_or_else(|| odd("its `message` is not an object", None))?;
-            found.message(&message, choice.twice(&["message", "finish_reason"]));
+            found.message(&message);
         }
+        let twice = fields.twice(&["choices"]).or_else(|| choice.twice(&["message", "finish_reason"]));
+        found.breaks(twice.map(stands_twice));
+        found.breaks((shape == Shape::Alone).then(|| "`choices` is not a list.".to_owned()));
         finish = choice.text("finish_reason");
     }
-    let stop = finish.and_then(|word| stop_of(&word));
-    let failed =
-        fields.present("error").map(|error| Stop::Failed(crate::wire::envelope::describe_error(error).1));
-    let usage = fields.present("usage").and_then(usage_of);
-    let mut draft = found.draft(failed.or(stop), body.damaged);
-    draft.usage = usage;
-    Ok(draft.finish())
+    let failed = fields.present("error").map(|error| Stop::Failed(describe_error(error).1));
+    let mut draft = found.draft(failed.or_else(|| finish.and_then(|word| stop_of(&word))));
+    draft.usage = fields.present("usage").and_then(usage_of);
+    Ok(draft)
 }
 
 #[derive(Default)]
@@ -68,12 +71,19 @@ struct Found {
     message: Map<String, Value>,
     faults: Vec<String>,
     ids: CallIds,
-    broken: Option<&'static str>,
+    /// Why none of the calls may run.
+    broken: Option<String>,
 }
 
 impl Found {
-    fn message(&mut self, message: &Fields<'_>, broken: Option<&'static str>) {
-        self.broken = self.broken.or(broken).or_else(|| message.twice(&["role", "content", "tool_calls"]));
+    fn breaks(&mut self, reason: Option<String>) {
+        self.broken = self.broken.take().or(reason);
+    }
+
+    fn message(&mut self, message: &Fields<'_>) {
+        self.breaks(message.twice(&["role", "content", "tool_calls"]).map(stands_twice));
+        let other_role = message.text("role").filter(|role| role != "assistant");
+        self.breaks(other_role.map(|_| "The message of the call is not the assistant's.".to_owned()));
         if let Some(content) = Loose::of(message.get("content")).into_text() {
             self.text.push_str(&content);
         }
@@ -88,10 +98,12 @@ impl Found {
         }
         let mut entries: Vec<Value> = Vec::new();
         for list in message.all("tool_calls").filter(|list| list.get() != "null") {
-            match items_of(list) {
-                Some(items) => items.into_iter().for_each(|item| self.call(item, &mut entries)),
-                None => self.faults.push("`tool_calls` is not an array.".to_owned()),
-            }
+            let Some((items, shape)) = items_or_one(list) else {
+                self.faults.push("`tool_calls` is not an array.".to_owned());
+                continue;
+            };
+            items.into_iter().for_each(|item| self.call(item, &mut entries));
+            self.breaks((shape == Shape::Alone).then(|| "`tool_calls` is not a list.".to_owned()));
         }
         self.old_call(message, &mut entries);
         if !entries.is_empty() {
@@ -121,22 +133,20 @@ impl Found {
         self.calls.push(call);
     }
 
-    fn draft(mut self, stop: Option<Stop>, damaged: bool) -> Draft {
-        if let Some(key) = self.broken {
-            self.calls = self.calls.into_iter().map(|call| call.broken(stands_twice(key))).collect();
-        }
-        if damaged {
-            self.calls = self.calls.into_iter().map(|call| call.unreadable(NOT_UTF8)).collect();
-        }
+    fn draft(self, stop: Option<Stop>) -> Draft {
         let declined = self.refusal && self.calls.is_empty() && matches!(stop, None | Some(Stop::EndTurn));
-        Draft {
+        let mut draft = Draft {
             text: self.text,
             calls: self.calls,
             stop: if declined { Some(Stop::Refusal) } else { stop },
             usage: None,
             message: tidy_assistant(self.message),
             faults: self.faults,
+        };
+        if let Some(reason) = self.broken {
+            draft.break_all(&reason);
         }
+        draft
     }
 }
 
@@ -181,7 +191,7 @@ pub(super) fn stop_of(word: &str) -> Option<Stop> {
         "length" => Stop::MaxTokens,
         "content_filter" => Stop::ContentFilter,
         "error" => Stop::Failed("the provider failed".to_owned()),
-        other => Stop::Other(Cow::from(crate::json::shorten(other, 40)).into_owned()),
+        other => Stop::Other(crate::json::shorten(other, 40)),
     })
 }
 

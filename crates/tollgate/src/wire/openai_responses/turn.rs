@@ -7,8 +7,11 @@ use crate::{
     call::Proposed,
     wire::{
         ModelTurn, Provider, Stop, Usage, WireError,
+        body::Body,
         calls::{self, Arguments, CallIds, stands_twice},
-        envelope::{Body, Fields, NOT_UTF8, describe_error, items_of, not_a_turn, provider_error, value_of},
+        envelope::{
+            Fields, Shape, describe_error, items_of, items_or_one, not_a_turn, provider_error, value_of,
+        },
         loose::Loose,
         names,
         track::{count, count_in},
@@ -19,12 +22,16 @@ use crate::{
 /// Reads a response body with its `output`, a bare array of output items, or a single item.
 pub fn read_turn(body: &[u8]) -> Result<ModelTurn, WireError> {
     let body = Body::decode(body)?;
-    let raw = body.json()?;
+    let draft = body.json().and_then(read);
+    body.finish(draft)
+}
+
+fn read(raw: &RawValue) -> Result<Draft, WireError> {
     let odd = |missing: &str, fields| not_a_turn(Provider::OpenAiResponses, missing, fields);
     let mut found = Found::default();
     if let Some(items) = items_of(raw) {
         items.into_iter().for_each(|item| found.item(item));
-        return Ok(found.draft(None, body.damaged).finish());
+        return Ok(found.draft(None));
     }
     let fields = Fields::read(raw).ok_or_else(|| odd("it is neither an object nor an array", None))?;
     let outputs: Vec<_> = fields.all("output").collect();
@@ -37,28 +44,32 @@ pub fn read_turn(body: &[u8]) -> Result<ModelTurn, WireError> {
             return Err(odd("it has no `output`", Some(&fields)));
         }
         found.item(raw);
-        return Ok(found.draft(None, body.damaged).finish());
+        return Ok(found.draft(None));
     }
-    found.broken = fields.twice(&["output", "status"]);
+    found.broken = fields.twice(&["output", "status"]).map(stands_twice);
     for output in outputs {
-        let items = items_of(output).ok_or_else(|| odd("its `output` is not an array", None))?;
+        let (items, shape) = items_or_one(output).ok_or_else(|| odd("its `output` is not an array", None))?;
         items.into_iter().for_each(|item| found.item(item));
+        if shape == Shape::Alone {
+            found.broken = Some("The call stands alone where a list of items belongs.".to_owned());
+        }
     }
-    Ok(found.draft(Some(&fields), body.damaged).finish())
+    Ok(found.draft(Some(&fields)))
 }
 
 #[derive(Default)]
-struct Found<'a> {
+struct Found {
     text: String,
     refusal: bool,
     calls: Vec<Proposed>,
     items: Vec<Value>,
     faults: Vec<String>,
     ids: CallIds,
-    broken: Option<&'a str>,
+    /// Why none of the calls may run.
+    broken: Option<String>,
 }
 
-impl Found<'_> {
+impl Found {
     fn item(&mut self, raw: &RawValue) {
         let Some(item) = Fields::read(raw) else {
             self.faults.push("An output item is not an object.".to_owned());
@@ -78,22 +89,20 @@ impl Found<'_> {
         self.items.extend(value_of(raw));
     }
 
-    fn draft(mut self, response: Option<&Fields<'_>>, damaged: bool) -> Draft {
-        if let Some(key) = self.broken {
-            self.calls = self.calls.into_iter().map(|call| call.broken(stands_twice(key))).collect();
-        }
-        if damaged {
-            self.calls = self.calls.into_iter().map(|call| call.unreadable(NOT_UTF8)).collect();
-        }
+    fn draft(self, response: Option<&Fields<'_>>) -> Draft {
         let refused = self.refusal && self.calls.is_empty();
-        Draft {
+        let mut draft = Draft {
             text: self.text,
             calls: self.calls,
             stop: response.and_then(stop_of).or_else(|| refused.then_some(Stop::Refusal)),
             usage: response.and_then(|fields| fields.present("usage")).and_then(usage_of),
             message: Value::Array(tidy_items(self.items)),
             faults: self.faults,
+        };
+        if let Some(reason) = self.broken {
+            draft.break_all(&reason);
         }
+        draft
     }
 }
 
