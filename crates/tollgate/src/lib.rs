@@ -11,6 +11,7 @@ pub mod policy;
 pub mod hook;
 pub mod guard;
 pub mod outcome;
+pub mod wire;
 mod dispatch;
 mod pipeline;
 mod explain;

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A call as it was proposed. Nothing in it is believed yet.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proposed {
     /// The call's own id.
@@ -55,15 +55,35 @@ impl Proposed {
 
     /// The same, but it will be answered with `protocol_error` and never run: its turn is malformed or cut.
     #[must_use]
-    pub fn broken(mut self, reason: impl Into<String>) -> Self {
-        self.fault = Some(
-            Refusal::new(RefusalCode::ProtocolError, reason)
-                .with_hint("Propose the call again, whole and with an id of its own."),
-        );
+    pub fn broken(self, reason: impl Into<String>) -> Self {
+        self.refused(
+            RefusalCode::ProtocolError,
+            reason,
+            "Propose the call again, whole and with an id of its own.",
+        )
+    }
+
+    /// The same, but it will be answered with `invalid_json` and never run: the bytes of its arguments are not
+    /// text, so what stands in `input` is not what the model wrote. A call that is broken already stays so.
+    #[must_use]
+    pub fn unreadable(self, reason: impl Into<String>) -> Self {
+        if self.fault.is_some() {
+            return self;
+        }
+        self.refused(
+            RefusalCode::InvalidJson,
+            reason,
+            "Propose the call again, its arguments as JSON in UTF-8.",
+        )
+    }
+
+    fn refused(mut self, code: RefusalCode, reason: impl Into<String>, hint: &str) -> Self {
+        self.fault = Some(Refusal::new(code, reason).with_hint(hint));
         self
     }
 
-    pub(crate) fn fault(&self) -> Option<&Refusal> {
+    /// Why it will be refused whatever it asks for, where its turn alone shows that.
+    pub fn fault(&self) -> Option<&Refusal> {
         self.fault.as_ref()
     }
 }

@@ -1,0 +1,135 @@
+//! Answers go back in the form their provider wants: one result for each call, under the call's own id.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use super::{Provider, anthropic, history::NO_OUTPUT, image, openai_chat, openai_responses};
+use crate::outcome::{Failure, FailureKind, Item, Outcome, Refusal, Settled};
+
+/// The next message with the results of a turn, in the order given.
+///
+/// Anthropic: one user message of `tool_result` blocks. Responses: an array of `function_call_output` items. Chat:
+/// an array of `role: tool` messages and, where there are pictures, one user message that shows them.
+pub fn results_message(provider: Provider, answers: &[Settled]) -> Value {
+    results_message_with(provider, answers, ChatImages::Shown)
+}
+
+/// The same, for chat servers whose model may not see pictures.
+pub fn results_message_with(provider: Provider, answers: &[Settled], images: ChatImages) -> Value {
+    match provider {
+        Provider::Anthropic => anthropic::results(answers),
+        Provider::OpenAiResponses => openai_responses::results(answers),
+        Provider::OpenAiChat => openai_chat::results(answers, images),
+    }
+}
+
+/// What becomes of pictures in chat completions, whose results are text only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChatImages {
+    /// A user message after the results shows them.
+    Shown,
+    /// The result only says that there was one.
+    Mentioned,
+}
+
+/// A part of a result, in no provider's form yet.
+pub(super) enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Image { media_type: &'static str, base64: &'a str },
+}
+
+/// The parts of an answer, at least one, no text among them empty. Only an answer that is ok has pictures.
+pub(super) fn pieces(answer: &Settled) -> Vec<Piece<'_>> {
+    let output = match &answer.outcome {
+        Outcome::Ok(output) => output,
+        Outcome::Refused(refusal) => return vec![error_text(refused(answer, refusal))],
+        Outcome::Failed(failure) => return vec![error_text(failed(answer, failure))],
+    };
+    let mut pieces: Vec<_> = output.items.iter().filter_map(piece).collect();
+    if pieces.is_empty() {
+        pieces.push(Piece::Text(Cow::Borrowed(NO_OUTPUT)));
+    }
+    let context = answer.context.iter().filter(|text| !text.trim().is_empty());
+    pieces.extend(context.map(|text| Piece::Text(Cow::Borrowed(text))));
+    pieces
+}
+
+/// The text of an answer where nothing else can be sent, and the pictures it leaves out.
+pub(super) fn text_only(answer: &Settled) -> (String, Vec<Piece<'_>>) {
+    let (mut text, mut images) = (String::new(), Vec::new());
+    for piece in pieces(answer) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        match piece {
+            Piece::Text(more) => text.push_str(&more),
+            Piece::Image { media_type, .. } => {
+                text.push_str("(a picture, ");
+                text.push_str(media_type);
+                text.push(')');
+                images.push(piece);
+            }
+        }
+    }
+    (text, images)
+}
+
+fn piece(item: &Item) -> Option<Piece<'_>> {
+    match item {
+        Item::Text { text } if text.trim().is_empty() => None,
+        Item::Text { text } => Some(Piece::Text(Cow::Borrowed(text))),
+        Item::Json { json } => Some(Piece::Text(Cow::Owned(json.to_string()))),
+        Item::Image { mime, data } => Some(match image::media_type(mime, data) {
+            Ok(media_type) => Piece::Image { media_type, base64: data },
+            Err(why) => Piece::Text(Cow::Owned(why)),
+        }),
+    }
+}
+
+fn error_text(mut error: Map<String, Value>) -> Piece<'static> {
+    error.retain(|_, value| !value.is_null());
+    Piece::Text(Cow::Owned(Value::Object(error).to_string()))
+}
+
+fn refused(answer: &Settled, refusal: &Refusal) -> Map<String, Value> {
+    let violations = Some(&refusal.violations).filter(|list| !list.is_empty());
+    entries(
+        answer,
+        [
+            ("code", json!(refusal.code)),
+            ("reason", json!(refusal.reason)),
+            ("hint", json!(refusal.hint)),
+            ("violations", json!(violations)),
+            ("retry_after_ms", json!(refusal.retry_after_ms)),
+        ],
+    )
+}
+
+fn failed(answer: &Settled, failure: &Failure) -> Map<String, Value> {
+    let hint = failure.hint.as_deref().or(match failure.kind {
+        FailureKind::Retryable => Some("Nothing was done; trying again is safe."),
+        FailureKind::Fatal => None,
+        FailureKind::Unknown => Some("Whether it took effect is not known: look before doing it again."),
+    });
+    let reason = if failure.message.trim().is_empty() { "no reason given" } else { &failure.message };
+    entries(
+        answer,
+        [
+            ("reason", json!(reason)),
+            ("hint", json!(hint)),
+            ("retry_after_ms", json!(failure.retry_after.map(|wait| u64::try_from(wait.as_millis()).ok()))),
+        ],
+    )
+}
+
+// What hooks add stays inside the JSON, so that the whole can still be read as such.
+fn entries<const N: usize>(answer: &Settled, fields: [(&str, Value); N]) -> Map<String, Value> {
+    let context = Some(&answer.context).filter(|list| !list.is_empty());
+    [("status", json!(answer.status()))]
+        .into_iter()
+        .chain(fields)
+        .chain([("context", json!(context))])
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
+}
