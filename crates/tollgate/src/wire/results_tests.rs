@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::{ChatImages, Provider, check, results_message, results_message_with};
 use crate::{
-    outcome::{Failure, Item, Outcome, Output, Phase, Refusal, RefusalCode, Settled, Trust, Violation},
+    outcome::{
+        Answer, Failure, Item, Outcome, Output, Phase, Refusal, RefusalCode, Settled, Trust, Violation,
+    },
     tool::CallId,
 };
 
@@ -13,7 +15,7 @@ const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
 
 fn settled(id: &str, outcome: Outcome) -> Settled {
-    Settled {
+    Settled::new(Answer {
         id: CallId::new(id),
         tool: "tool".into(),
         outcome,
@@ -26,7 +28,7 @@ fn settled(id: &str, outcome: Outcome) -> Settled {
         offloaded: None,
         context: Vec::new(),
         evidence: OnceLock::new(),
-    }
+    })
 }
 
 fn ok(output: Output) -> Settled {
