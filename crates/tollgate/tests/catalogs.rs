@@ -2,13 +2,17 @@
 //!
 //! `TOLLGATE_SHARED` names the folder that has them in `catalogs/`; without it there is nothing to test with.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops where its data is not what it must be")]
+
 #[path = "../src/schema/project/instances.rs"]
 mod instances;
 
 use std::{fs, path::PathBuf};
 
-use proptest::strategy::Strategy;
-use proptest::{strategy::ValueTree, test_runner::TestRunner};
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::TestRunner,
+};
 use serde_json::Value;
 use tollgate::schema::{Compiled, Provider, Target, check_provider_rules, project};
 

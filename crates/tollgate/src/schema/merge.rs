@@ -1,5 +1,7 @@
 //! Two schemas that must both hold, written as one: accepts exactly what both accept.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Number, Value, json};
 
 type Schema = Map<String, Value>;
@@ -117,12 +119,15 @@ fn both(keyword: &str, a: &Value, b: &Value) -> Option<Value> {
             // 1 and 1.0 are the same value and written differently: only plain values are compared here.
             let plain =
                 a.iter().chain(b).all(|value| value.is_i64() || !(value.is_number() || has_parts(value)));
-            let common: Vec<_> = a.iter().filter(|value| b.contains(value)).cloned().collect();
+            let theirs: HashSet<String> = b.iter().map(ToString::to_string).collect();
+            let common: Vec<_> =
+                a.iter().filter(|value| theirs.contains(&value.to_string())).cloned().collect();
             (plain && !common.is_empty()).then_some(Value::Array(common))
         }
         "required" => {
             let (a, b) = (a.as_array()?, b.as_array()?);
-            let fresh = b.iter().filter(|name| !a.contains(name));
+            let known: HashSet<&str> = a.iter().filter_map(Value::as_str).collect();
+            let fresh = b.iter().filter(|name| name.as_str().is_some_and(|name| !known.contains(name)));
             Some(Value::Array(a.iter().chain(fresh).cloned().collect()))
         }
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {

@@ -1,6 +1,7 @@
 //! JSON Schema: compiled once per tool, closed where it is silent, violations told in words.
 
 mod dialect;
+mod formats;
 mod flatten;
 mod walk;
 mod modern;
@@ -12,6 +13,8 @@ mod close;
 mod compile;
 mod explain;
 
+#[cfg(test)]
+mod close_tests;
 #[cfg(test)]
 mod simplify_tests;
 

@@ -13,6 +13,9 @@ pub(crate) fn simplify(schema: &mut Value) {
     }
 }
 
+/// The most parts that are merged into one schema.
+const MOST: usize = 500;
+
 /// Merges what applies to the same value; leaves alone what lies below.
 pub(crate) fn fold(schema: &mut Value) {
     let Value::Object(map) = schema else { return };
@@ -29,7 +32,8 @@ pub(crate) fn fold(schema: &mut Value) {
             parts.extend(form);
         }
     }
-    let mut left = Vec::new();
+    // Each merge looks at the whole again, so a schema of very many parts keeps most of them.
+    let mut left = parts.split_off(parts.len().min(MOST));
     for mut part in parts {
         fold(&mut part);
         match part {

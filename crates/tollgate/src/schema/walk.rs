@@ -44,7 +44,8 @@ pub(crate) fn each_child_mut(
     }
 }
 
-/// A name as a JSON pointer writes it.
+/// A name as a JSON pointer writes it. These pointers are for people, so a very long name is cut: otherwise every
+/// pointer to something below it would carry it along.
 pub(crate) fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
+    crate::json::shorten(name, 100).replace('~', "~0").replace('/', "~1")
 }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, rc::Rc};
 use serde_json::Value;
 
 use super::{
-    FlattenError,
+    FlattenError, told,
     uri::{NAMELESS, percent_decoded, resolve, split_fragment},
 };
 use crate::schema::dialect::{Dialect, Holds};
@@ -57,7 +57,7 @@ impl<'a> Index<'a> {
         let (_, fragment) = split_fragment(reference);
         let uri = resolve(base, reference);
         let Some((uri, root)) = self.resources.get_key_value(uri.as_str()) else {
-            return Err(FlattenError::ExternalRef(reference.to_owned()));
+            return Err(FlattenError::ExternalRef(told(reference)));
         };
         let fragment = percent_decoded(fragment);
         if fragment.is_empty() || fragment.starts_with('/') {
@@ -66,7 +66,7 @@ impl<'a> Index<'a> {
             let anchor = self.anchors.get(uri).and_then(|names| names.get(fragment.as_str()));
             anchor.map(|anchor| Target { node: anchor.node, base: self.base_in(anchor.node, uri) })
         }
-        .ok_or_else(|| FlattenError::UnresolvableRef(reference.to_owned()))
+        .ok_or_else(|| FlattenError::UnresolvableRef(told(reference)))
     }
 
     /// The schema that `name` dynamically stands for in one resource.

@@ -12,6 +12,7 @@ use super::{
     budget::{Budget, MAX_DEPTH},
     index::{Index, Target},
     siblings::combined,
+    told,
     uri::split_fragment,
 };
 use crate::schema::dialect::{Dialect, Holds, Unreadable};
@@ -191,9 +192,9 @@ impl<'a> Inliner<'a> {
                 return Ok(leaf(target.node));
             }
             OnRecursion::Refuse if times > 0 && kind == Kind::Plain => {
-                return Err(FlattenError::RecursiveRef(reference.clone()));
+                return Err(FlattenError::RecursiveRef(told(reference)));
             }
-            OnRecursion::Refuse if times > 0 => return Err(FlattenError::DynamicRef(reference.clone())),
+            OnRecursion::Refuse if times > 0 => return Err(FlattenError::DynamicRef(told(reference))),
             _ => {}
         }
         self.schema(target.node, &target.base)
@@ -215,7 +216,7 @@ impl<'a> Inliner<'a> {
             Kind::Recursive => {
                 let moves = self.index.is_recursive_anchor(&found.base);
                 if moves && self.scope.iter().any(|base| *base != found.base) {
-                    return Err(FlattenError::DynamicRef(reference.to_owned()));
+                    return Err(FlattenError::DynamicRef(told(reference)));
                 }
                 Ok(found)
             }

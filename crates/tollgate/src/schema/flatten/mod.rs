@@ -97,6 +97,11 @@ impl FlattenError {
     }
 }
 
+/// A reference as an error shows it.
+fn told(reference: &str) -> String {
+    crate::json::shorten(reference, 200)
+}
+
 impl Serialize for FlattenError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("FlattenError", 2)?;

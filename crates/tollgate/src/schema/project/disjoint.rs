@@ -7,17 +7,75 @@ use crate::schema::{dialect::Dialect, merge::type_names};
 
 type Schema = Map<String, Value>;
 
+/// Pairs of schemas that are compared before the proof is given up.
+const MOST: usize = 10_000;
+
 /// True when certainly no value fits both: `strict`, in the words strict modes know, and any other schema.
 pub(super) fn disjoint(strict: &Schema, other: &Value) -> bool {
-    let other = match other {
-        Value::Bool(accepts) => return !accepts,
-        Value::Object(other) => other,
-        _ => return false,
-    };
-    if let Some(Value::Array(forms)) = strict.get("anyOf") {
-        return forms.iter().all(|form| form.as_object().is_some_and(|form| disjoint(form, &json!(other))));
+    Proof { left: MOST }.apart(strict, other)
+}
+
+struct Proof {
+    left: usize,
+}
+
+impl Proof {
+    fn apart(&mut self, strict: &Schema, other: &Value) -> bool {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            return false;
+        }
+        let schema = match other {
+            Value::Bool(accepts) => return !accepts,
+            Value::Object(schema) => schema,
+            _ => return false,
+        };
+        if let Some(Value::Array(forms)) = strict.get("anyOf") {
+            return forms.iter().all(|form| form.as_object().is_some_and(|form| self.apart(form, other)));
+        }
+        self.by_type_or_fields(strict, schema) || self.by_parts(strict, schema) || by_values(strict, schema)
     }
-    by_values(strict, other) || by_type_or_fields(strict, other) || by_parts(strict, other)
+
+    fn by_type_or_fields(&mut self, a: &Schema, b: &Schema) -> bool {
+        let (Some(of_a), Some(of_b)) = (a.get("type").map(type_names), b.get("type").map(type_names)) else {
+            return a.get("type").is_some_and(|name| name == "object") && self.by_fields(a, b);
+        };
+        let number = |name: &str| name == "integer" || name == "number";
+        let same = |x: &str, y: &str| x == y || (number(x) && number(y));
+        let common: Vec<&&str> = of_a.iter().filter(|x| of_b.iter().any(|y| same(x, y))).collect();
+        common.is_empty() || (common == [&"object"] && self.by_fields(a, b))
+    }
+
+    /// Any value that fits both would need a field that the closed side does not have, or that both describe
+    /// without a value in common.
+    fn by_fields(&mut self, closed: &Schema, other: &Schema) -> bool {
+        // A map has fields without names, so there is nothing it does not have.
+        if closed.get("additionalProperties") != Some(&json!(false)) {
+            return false;
+        }
+        let shut = other.get("additionalProperties") == Some(&json!(false))
+            && !other.contains_key("patternProperties");
+        let needed =
+            [closed, other].into_iter().filter_map(|schema| schema.get("required")?.as_array()).flatten();
+        needed.filter_map(Value::as_str).any(|name| match (field(closed, name), field(other, name)) {
+            (None, _) => true,
+            (Some(Value::Object(ours)), Some(theirs)) => self.apart(ours, theirs),
+            (Some(_), theirs) => shut && theirs.is_none(),
+        })
+    }
+
+    /// The other side is made of parts: all must be apart where one of them is enough, one where all count.
+    fn by_parts(&mut self, strict: &Schema, other: &Schema) -> bool {
+        let parts =
+            |keyword: &str| other.get(keyword).and_then(Value::as_array).filter(|parts| !parts.is_empty());
+        let mut alternatives = ["anyOf", "oneOf"].into_iter().filter_map(parts);
+        alternatives.any(|forms| forms.iter().all(|form| self.apart(strict, form)))
+            || parts("allOf").is_some_and(|parts| parts.iter().any(|part| self.apart(strict, part)))
+    }
+}
+
+fn field<'a>(schema: &'a Schema, name: &str) -> Option<&'a Value> {
+    schema.get("properties")?.get(name)
 }
 
 /// One side lists its values, and none of them fits the other.
@@ -37,40 +95,4 @@ fn values(schema: &Schema) -> Option<Vec<&Value>> {
         Some(one) => Some(vec![one]),
         None => Some(schema.get("enum")?.as_array()?.iter().collect()),
     }
-}
-
-fn by_type_or_fields(a: &Schema, b: &Schema) -> bool {
-    let (Some(of_a), Some(of_b)) = (a.get("type").map(type_names), b.get("type").map(type_names)) else {
-        return a.get("type").is_some_and(|name| name == "object") && by_fields(a, b);
-    };
-    let same =
-        |x: &str, y: &str| x == y || (x == "integer" && y == "number") || (x == "number" && y == "integer");
-    let common: Vec<&&str> = of_a.iter().filter(|x| of_b.iter().any(|y| same(x, y))).collect();
-    common.is_empty() || (common == [&"object"] && by_fields(a, b))
-}
-
-/// Any value that fits both would need a field that the closed side does not have, or that both describe
-/// without a value in common.
-fn by_fields(closed: &Schema, other: &Schema) -> bool {
-    let field =
-        |schema: &'_ Schema, name: &str| schema.get("properties").and_then(|all| all.get(name)).cloned();
-    let shut =
-        other.get("additionalProperties") == Some(&json!(false)) && !other.contains_key("patternProperties");
-    let clash = |name: &str| match (field(closed, name), field(other, name)) {
-        (None, _) => true,
-        (Some(Value::Object(ours)), Some(theirs)) => disjoint(&ours, &theirs),
-        (Some(_), theirs) => shut && theirs.is_none(),
-    };
-    let needed =
-        [closed, other].into_iter().filter_map(|schema| schema.get("required")?.as_array()).flatten();
-    needed.filter_map(Value::as_str).any(clash)
-}
-
-/// The other side is made of parts: all must be apart where one of them is enough, one where all count.
-fn by_parts(strict: &Schema, other: &Schema) -> bool {
-    let parts =
-        |keyword: &str| other.get(keyword).and_then(Value::as_array).filter(|parts| !parts.is_empty());
-    let alternatives = ["anyOf", "oneOf"].into_iter().filter_map(parts);
-    alternatives.into_iter().any(|forms| forms.iter().all(|form| disjoint(strict, form)))
-        || parts("allOf").is_some_and(|parts| parts.iter().any(|part| disjoint(strict, part)))
 }

@@ -1,7 +1,7 @@
 //! A narrowed schema the way one provider writes it, and the way back. What it accepts, once taken back, is
 //! exactly what the narrowed schema accepts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -54,7 +54,7 @@ impl Dresser<'_> {
             let (values, inner) = self.inside(at, &mut map, "additionalProperties")?;
             let (key, _) = self.inside(at, &mut map, "propertyNames")?;
             step = Step::map(inner);
-            as_list(&mut map, key, values);
+            as_list(&mut map, &key, &values);
             self.report.rewrote(at, "additionalProperties", "a map is written as a list of keys and values");
         } else if let Some(items) = map.get_mut("items") {
             let (dressed, inner) = self.dress(&format!("{at}/items"), items.take())?;
@@ -83,11 +83,11 @@ impl Dresser<'_> {
         fields: Map<String, Value>,
         step: &mut Step,
     ) -> Result<(), Blocked> {
-        let required: Vec<String> = match map.shift_remove("required") {
+        let required: HashSet<String> = match map.shift_remove("required") {
             Some(Value::Array(names)) => {
                 names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
             }
-            _ => Vec::new(),
+            _ => HashSet::new(),
         };
         let mut dressed_fields = Schema::new();
         let mut needed = Vec::new();
@@ -135,7 +135,7 @@ impl Dresser<'_> {
         Ok(())
     }
 
-    /// `const` and `default` are not among the words of OpenAI's strict mode.
+    /// `const` and `default` are not among the words of this provider's strict mode.
     fn openai_words(&mut self, at: &str, map: &mut Schema) {
         if let Some(only) = map.shift_remove("const") {
             map.insert("enum".to_owned(), json!([only]));
@@ -149,7 +149,7 @@ impl Dresser<'_> {
 }
 
 /// A map as a list of its keys and values.
-fn as_list(map: &mut Schema, key: Value, values: Value) {
+fn as_list(map: &mut Schema, key: &Value, values: &Value) {
     let least = map.shift_remove("minProperties");
     let pair = json!({
         "type": "object",

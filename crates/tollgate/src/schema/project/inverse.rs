@@ -1,6 +1,9 @@
 //! The way back: arguments written for a projection become arguments for the original schema.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::{Map, Value};
 
@@ -195,7 +198,8 @@ impl Step {
 
     fn apply_fields(&self, map: &mut Map<String, Value>) {
         let before = std::mem::take(map);
-        let names: Vec<String> = before.keys().cloned().collect();
+        let renamed = self.fields.values().filter_map(|field| field.renamed_from.as_ref());
+        let taken: BTreeSet<&String> = renamed.filter(|name| before.contains_key(*name)).collect();
         for (name, mut value) in before {
             let Some(field) = self.fields.get(&name) else {
                 self.rest.iter().for_each(|step| step.apply(&mut value));
@@ -208,7 +212,7 @@ impl Step {
             field.inside.apply(&mut value);
             // Where the original name came too, nothing is overwritten: validation will name the stranger.
             match &field.renamed_from {
-                Some(original) if !names.contains(original) => map.insert(original.clone(), value),
+                Some(original) if !taken.contains(original) => map.insert(original.clone(), value),
                 _ => map.insert(name, value),
             };
         }

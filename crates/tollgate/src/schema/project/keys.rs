@@ -58,7 +58,7 @@ fn readable(name: &str) -> String {
 /// The name, cut, with a short digest of the original.
 fn marked(plain: &str, original: &str) -> String {
     let digest = Sha256::digest(original.as_bytes());
-    let mark: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let mark = digest.iter().take(4).fold(String::new(), |mark, byte| format!("{mark}{byte:02x}"));
     let kept: String = plain.chars().take(LONGEST - mark.len() - 1).collect();
     format!("{kept}_{mark}")
 }

@@ -23,7 +23,7 @@ type Schema = Map<String, Value>;
 pub(super) fn loose(schema: Schema, provider: Provider, report: &mut Report) -> (Value, Inverse) {
     let mut schema = Value::Object(plain_root(schema, report));
     let names = if provider == Provider::Anthropic { wire_names(&schema) } else { BTreeMap::new() };
-    legalise(&mut schema, provider, "", report);
+    legalise(&mut schema, provider, report);
     if names.is_empty() {
         return (schema, Inverse::default());
     }
@@ -33,11 +33,11 @@ pub(super) fn loose(schema: Schema, provider: Provider, report: &mut Report) -> 
 }
 
 /// What providers want to see in every schema.
-fn legalise(schema: &mut Value, provider: Provider, at: &str, report: &mut Report) {
+fn legalise(schema: &mut Value, provider: Provider, report: &mut Report) {
     let Value::Object(map) = schema else { return };
     for keyword in ["$comment", "$vocabulary"] {
         if map.shift_remove(keyword).is_some() {
-            report.dropped(at, keyword, "it is a note for readers of the schema");
+            report.dropped("", keyword, "it is a note for readers of the schema");
         }
     }
     if let Some(Value::Object(fields)) = map.get_mut("properties") {
@@ -52,11 +52,7 @@ fn legalise(schema: &mut Value, provider: Provider, at: &str, report: &mut Repor
     if provider.is_openai() && array && !map.contains_key("items") {
         map.insert("items".to_owned(), json!({}));
     }
-    let mut number = 0;
-    each_child_mut(map, Dialect::Draft2020, &mut |child| {
-        number += 1;
-        legalise(child, provider, at, report);
-    });
+    each_child_mut(map, Dialect::Draft2020, &mut |child| legalise(child, provider, report));
 }
 
 /// Gives fields with illegal names legal ones, and says how to go back.
@@ -87,18 +83,12 @@ fn rename(schema: &mut Value, names: &BTreeMap<String, String>, at: &str, report
                     })
                     .collect();
             }
-            ("required", Value::Array(list)) => {
-                list.iter_mut()
-                    .for_each(|name| *name = name.as_str().map_or(Value::Null, |name| json!(wire(name))));
-            }
+            ("required", Value::Array(list)) => rename_all(list, &wire),
             ("dependentRequired", Value::Object(needs)) => {
                 *needs = std::mem::take(needs)
                     .into_iter()
                     .map(|(name, mut list)| {
-                        let list_names = list.as_array_mut().into_iter().flatten();
-                        list_names.for_each(|name| {
-                            *name = name.as_str().map_or(Value::Null, |name| json!(wire(name)))
-                        });
+                        list.as_array_mut().into_iter().for_each(|list| rename_all(list, &wire));
                         (wire(&name), list)
                     })
                     .collect();
@@ -132,6 +122,14 @@ fn rename(schema: &mut Value, names: &BTreeMap<String, String>, at: &str, report
         }
     }
     step
+}
+
+fn rename_all(list: &mut [Value], wire: &dyn Fn(&str) -> String) {
+    for name in list {
+        if let Value::String(text) = name {
+            *text = wire(text);
+        }
+    }
 }
 
 /// Here no field means anything by a null and a name is renamed alike everywhere, so forms never disagree.

@@ -47,10 +47,10 @@ pub use rules::check_provider_rules;
 pub enum Provider {
     /// Anthropic Messages.
     Anthropic,
-    /// OpenAI Responses.
+    /// `OpenAI` Responses.
     #[serde(rename = "openai-responses")]
     OpenAiResponses,
-    /// OpenAI chat completions, and the many servers that speak it.
+    /// `OpenAI` chat completions, and the many servers that speak it.
     #[serde(rename = "openai-chat")]
     OpenAiChat,
 }

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::schema::{
     dialect::Dialect,
+    formats::is_checked,
     merge::{accepts_everything, merge, type_names},
     simplify::fold,
 };
@@ -22,8 +23,8 @@ pub(super) type Schema = Map<String, Value>;
 /// Why something cannot be said strictly.
 pub(super) type Blocked = Vec<Entry>;
 
-/// Schemas looked at before it counts as too much: alternatives multiply.
-const MOST: usize = 20_000;
+/// Steps taken before it counts as too much: alternatives multiply.
+const MOST: usize = 200_000;
 
 pub(super) struct Narrow<'r> {
     pub(super) dialect: Dialect,
@@ -80,10 +81,7 @@ impl<'r> Narrow<'r> {
 
     /// The forms a value may have, each of one type or of several plain ones.
     fn forms(&mut self, at: &str, schema: &Schema) -> Result<Vec<Schema>, Blocked> {
-        self.left = self.left.saturating_sub(1);
-        if self.left == 0 {
-            return blocked(at, "", "there are too many alternatives");
-        }
+        self.spend(at, 1)?;
         for keyword in ["not", "if", "allOf", "$ref"] {
             if schema.contains_key(keyword) {
                 return blocked(at, keyword, "strict mode cannot say this");
@@ -94,6 +92,16 @@ impl<'r> Narrow<'r> {
             (Some(Value::Array(branches)), None) => self.alternatives(at, "anyOf", schema, branches),
             (None, Some(Value::Array(branches))) => self.alternatives(at, "oneOf", schema, branches),
             _ => blocked(at, "oneOf", "strict mode cannot say two sets of alternatives at once"),
+        }
+    }
+
+    fn spend(&mut self, at: &str, steps: usize) -> Result<(), Blocked> {
+        match self.left.checked_sub(steps) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => blocked(at, "", "there are too many alternatives to look at"),
         }
     }
 
@@ -110,6 +118,11 @@ impl<'r> Narrow<'r> {
             .filter(|(key, _)| *key != keyword && !accepts_everything(key))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
+        // Every branch gets a copy of what stands around it, and is compared with every other one.
+        self.spend(at, branches.len() * size(&base))?;
+        if keyword == "oneOf" {
+            self.spend(at, branches.len() * branches.len())?;
+        }
         let whole: Vec<Value> = branches.iter().map(|branch| with_base(branch, &base)).collect();
         let mut forms = Vec::new();
         let mut reasons = Vec::new();
@@ -261,7 +274,7 @@ impl<'r> Narrow<'r> {
         }
         let mut form = Schema::from_iter([("type".to_owned(), json!("string"))]);
         if let Some(Value::String(format)) = schema.get("format") {
-            if numbers::is_checked(self.dialect, format) {
+            if is_checked(self.dialect, format) {
                 return blocked(
                     at,
                     "format",
@@ -375,6 +388,21 @@ fn with_base(branch: &Value, base: &Schema) -> Value {
     let mut whole = Value::Object(whole);
     fold(&mut whole);
     whole
+}
+
+/// How many values a schema is made of.
+fn size(schema: &Schema) -> usize {
+    let mut count = 1;
+    let mut stack: Vec<&Value> = schema.values().collect();
+    while let Some(value) = stack.pop() {
+        count += 1;
+        match value {
+            Value::Array(items) => stack.extend(items),
+            Value::Object(map) => stack.extend(map.values()),
+            _ => {}
+        }
+    }
+    count
 }
 
 /// Why a schema that is no object has no strict form.

@@ -10,7 +10,7 @@ pub(super) const BOUNDS: [&str; 5] =
     ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 
 /// The most numbers that are written out as a list: about what a percentage needs.
-const MOST: i64 = 128;
+const MOST: u8 = 128;
 
 /// Tells whether a value fits a schema of 2020-12.
 pub(super) struct Judge(Option<Validator>);
@@ -40,14 +40,14 @@ pub(super) fn whole_numbers(schema: &Map<String, Value>, dialect: Dialect) -> Op
     let low = bound("minimum").into_iter().chain(bound("exclusiveMinimum")).reduce(f64::max)?;
     let high = bound("maximum").into_iter().chain(bound("exclusiveMaximum")).reduce(f64::min)?;
     // Far beyond what a list could hold, floats are not exact any more either.
-    if low.abs() > 1e15 || high.abs() > 1e15 || high - low > MOST as f64 {
+    if low.abs() > 1e15 || high.abs() > 1e15 || high - low > f64::from(MOST) {
         return None;
     }
     #[expect(clippy::cast_possible_truncation, reason = "both are far inside the range of i64")]
     let (low, high) = (low.floor() as i64, high.ceil() as i64);
     let judge = Judge::new(schema, dialect);
     let numbers: Vec<i64> = (low..=high).filter(|number| judge.accepts(&json!(number))).collect();
-    (!numbers.is_empty() && numbers.len() as i64 <= MOST).then_some(numbers)
+    (!numbers.is_empty() && numbers.len() <= usize::from(MOST)).then_some(numbers)
 }
 
 /// The types of plain values, as `type` says them.
@@ -74,28 +74,4 @@ pub(super) fn types_of(values: &[Value]) -> Value {
         [one] => json!(one),
         several => json!(several),
     }
-}
-
-/// True when the validator refuses values that do not have this format, in this draft.
-pub(super) fn is_checked(dialect: Dialect, format: &str) -> bool {
-    const CHECKED: [&str; 17] = [
-        "date",
-        "date-time",
-        "time",
-        "email",
-        "idn-email",
-        "hostname",
-        "idn-hostname",
-        "ipv4",
-        "ipv6",
-        "uri",
-        "uri-reference",
-        "uri-template",
-        "iri",
-        "iri-reference",
-        "json-pointer",
-        "relative-json-pointer",
-        "regex",
-    ];
-    dialect.asserts_formats() && CHECKED.contains(&format)
 }

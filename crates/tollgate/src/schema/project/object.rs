@@ -1,5 +1,7 @@
 //! Objects in strict words: named fields, and nothing else.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -21,11 +23,12 @@ impl Narrow<'_> {
             self.report.dropped(at, open, "fields that have no name in the schema are left out");
         }
         let required = names(schema.get("required"));
+        let needed: HashSet<&str> = required.iter().map(String::as_str).collect();
         let mut fields = Schema::new();
         let mut reasons: Blocked = Vec::new();
         for (name, field) in named {
             let place = format!("{at}/properties/{}", escaped(name));
-            if *field == json!(false) && !required.contains(name) {
+            if *field == json!(false) && !needed.contains(name.as_str()) {
                 continue;
             }
             let mark = self.report.mark();
@@ -33,7 +36,7 @@ impl Narrow<'_> {
                 Ok(narrowed) => {
                     fields.insert(name.clone(), narrowed);
                 }
-                Err(why) if self.options.leave_out_optional && !required.contains(name) => {
+                Err(why) if self.options.leave_out_optional && !needed.contains(name.as_str()) => {
                     self.report.back_to(mark);
                     let why = why.first().map(|entry| entry.why.clone()).unwrap_or_default();
                     self.report.dropped(&place, "", format!("this optional field is left out: {why}"));
@@ -47,7 +50,7 @@ impl Narrow<'_> {
         if !reasons.is_empty() {
             return Err(reasons);
         }
-        self.check_names(at, schema, &fields, &required)?;
+        self.check_names(at, schema, &fields, &needed)?;
         let mut form = Schema::from_iter([("type".to_owned(), json!("object"))]);
         form.insert("properties".to_owned(), Value::Object(fields));
         if !required.is_empty() {
@@ -106,18 +109,18 @@ impl Narrow<'_> {
         at: &str,
         schema: &Schema,
         fields: &Schema,
-        required: &[String],
+        needed: &HashSet<&str>,
     ) -> Result<(), Blocked> {
-        let count = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
-        if count("minProperties").is_some_and(|least| least > required.len() as f64) {
+        if schema.get("minProperties").is_some_and(|least| !is_at_most(least, needed.len())) {
             return blocked(at, "minProperties", "strict mode cannot count fields");
         }
-        if count("maxProperties").is_some_and(|most| most < fields.len() as f64) {
+        if schema.get("maxProperties").is_some_and(|most| !is_at_least(most, fields.len())) {
             return blocked(at, "maxProperties", "strict mode cannot count fields");
         }
         for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
             for (name, needs) in schema.get(keyword).and_then(Value::as_object).into_iter().flatten() {
-                let met = needs.is_array() && names(Some(needs)).iter().all(|need| required.contains(need));
+                let met =
+                    needs.is_array() && names(Some(needs)).iter().all(|need| needed.contains(need.as_str()));
                 if fields.contains_key(name) && !met {
                     return blocked(
                         at,
@@ -168,6 +171,22 @@ fn open_by(schema: &Schema) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// False also for what is no whole number: then nothing is certain.
+fn is_at_most(limit: &Value, count: usize) -> bool {
+    whole(limit).is_some_and(|limit| limit <= count as u64)
+}
+
+fn is_at_least(limit: &Value, count: usize) -> bool {
+    whole(limit).is_some_and(|limit| limit >= count as u64)
+}
+
+/// 2.0 is a whole number too.
+fn whole(limit: &Value) -> Option<u64> {
+    let float = || limit.as_f64().filter(|limit| *limit >= 0.0 && limit.fract() == 0.0 && *limit < 1e9);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked on the line above")]
+    limit.as_u64().or_else(|| float().map(|limit| limit as u64))
 }
 
 fn names(list: Option<&Value>) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! The root of a schema as providers take it: one object with named fields, alternatives told in words.
 
+use std::{collections::HashSet, fmt::Write as _};
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -69,36 +71,42 @@ fn alternatives(root: &mut Schema, report: &mut Report) {
 /// Fields that only a part of the schema names, so that the model knows of them. Where parts differ, each may be
 /// meant.
 fn take_fields(root: &mut Schema, parts: &[Value]) {
+    let opens = |schema: &Schema| schema.get("additionalProperties") == Some(&json!(true));
     // What the root refuses by itself no part can allow.
-    let closed = root.get("additionalProperties").is_some_and(|rest| *rest != json!(true));
-    let mut found: Vec<(String, Vec<Value>)> = Vec::new();
-    let mut open_parts = 0;
-    for part in parts {
-        let Value::Object(part) = part else { continue };
-        collect(part, &mut found);
-        open_parts += usize::from(part.get("additionalProperties").is_some_and(|rest| *rest != json!(false)));
-    }
+    let closed = root.contains_key("additionalProperties") && !opens(root);
+    // Where any field may be anything, a part that does not apply does not bind it either.
+    let anything = opens(root)
+        || parts
+            .iter()
+            .filter_map(Value::as_object)
+            .any(|part| part.get("additionalProperties").is_some_and(|rest| *rest != json!(false)));
+    let mut found = Schema::new();
+    parts.iter().filter_map(Value::as_object).for_each(|part| collect(part, &mut found));
     let Some(Value::Object(fields)) = root.get_mut("properties") else { return };
-    for (name, mut variants) in found {
+    for (name, variants) in found {
         if closed || fields.contains_key(&name) {
             continue;
         }
-        let schema = match (open_parts, variants.len()) {
-            (0, 1) => variants.swap_remove(0),
-            (0, _) => json!({"anyOf": variants}),
-            // A part that lets any field be anything lets this one be anything.
+        let schema = match variants {
+            Value::Array(mut variants) if !anything && variants.len() == 1 => variants.swap_remove(0),
+            Value::Array(variants) if !anything && variants.len() <= VARIANTS => json!({"anyOf": variants}),
             _ => json!({}),
         };
         fields.insert(name, schema);
     }
 }
 
-fn collect(part: &Schema, found: &mut Vec<(String, Vec<Value>)>) {
+/// The most forms of one field that are told apart.
+const VARIANTS: usize = 50;
+
+/// Every field a part names, with the different schemas it has there.
+fn collect(part: &Schema, found: &mut Schema) {
     for (name, schema) in part.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        match found.iter_mut().find(|(known, _)| known == name) {
-            Some((_, variants)) if variants.contains(schema) => {}
-            Some((_, variants)) => variants.push(schema.clone()),
-            None => found.push((name.clone(), vec![schema.clone()])),
+        if let Value::Array(variants) = found.entry(name).or_insert_with(|| json!([]))
+            && variants.len() <= VARIANTS
+            && !variants.contains(schema)
+        {
+            variants.push(schema.clone());
         }
     }
     let lists =
@@ -111,20 +119,24 @@ fn collect(part: &Schema, found: &mut Vec<(String, Vec<Value>)>) {
 
 /// What every form requires is required.
 fn require_common(root: &mut Schema, branches: &[Value]) {
-    let names =
-        |branch: &Value| branch.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let names = |schema: &Value| -> Vec<String> {
+        let list = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        list.filter_map(|name| name.as_str().map(str::to_owned)).collect()
+    };
     let Some((first, others)) = branches.split_first() else { return };
-    let common: Vec<Value> = names(first)
-        .into_iter()
-        .filter(|name| others.iter().all(|other| names(other).contains(name)))
-        .collect();
+    let mut common = names(first);
+    for other in others {
+        let other: HashSet<String> = names(other).into_iter().collect();
+        common.retain(|name| other.contains(name));
+    }
     if common.is_empty() {
         return;
     }
     let required = root.entry("required").or_insert_with(|| json!([]));
     if let Value::Array(required) = required {
-        let fresh: Vec<Value> = common.into_iter().filter(|name| !required.contains(name)).collect();
-        required.extend(fresh);
+        let known: HashSet<String> =
+            required.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+        required.extend(common.into_iter().filter(|name| !known.contains(name)).map(Value::String));
     }
 }
 
@@ -134,7 +146,7 @@ fn condition(root: &mut Schema, report: &mut Report) {
     let mut told = format!("if it fits {}", words("", &condition).trim_start());
     for (branch, opening) in [(then, "then it must fit"), (other, "else it must fit")] {
         if let Some(branch) = branch {
-            told.push_str(&format!(", {opening}{}", words("", &branch)));
+            let _ = write!(told, ", {opening}{}", words("", &branch));
         }
     }
     remark(root, &told);

@@ -1,5 +1,7 @@
 //! What providers refuse, as code: written from their documentation, and knowing nothing of the projector.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{Provider, Target};
@@ -144,7 +146,7 @@ impl Check {
             self.broke(at, "strict mode has no default");
         }
         let fields = map.get("properties").and_then(Value::as_object);
-        let required: Vec<&str> = map
+        let required: HashSet<&str> = map
             .get("required")
             .and_then(Value::as_array)
             .into_iter()
@@ -167,7 +169,7 @@ impl Check {
         }
     }
 
-    /// Limits on a whole schema, which only OpenAI's strict mode has.
+    /// Limits on a whole schema, which only one of the strict modes has.
     fn totals(&mut self) {
         let limits = [
             (self.fields, 5_000, "properties"),

@@ -48,7 +48,7 @@ fn plain() -> BoxedStrategy<Value> {
 }
 
 /// What tools say about objects, of whatever is inside.
-fn object(inner: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
+fn object(inner: &BoxedStrategy<Value>) -> BoxedStrategy<Value> {
     let names = select(vec!["a", "b", "c", "kind", "user name", "x/y"]);
     let field =
         prop_oneof![4 => inner.clone(), 1 => select(vec![json!({"const": "a"}), json!({"const": "b"})])];
@@ -91,7 +91,7 @@ fn schema() -> BoxedStrategy<Value> {
         .prop_recursive(3, 16, 4, |inner| {
             let list = prop::collection::vec(inner.clone(), 1..4);
             prop_oneof![
-                3 => object(inner.clone()),
+                3 => object(&inner),
                 2 => (inner.clone(), select(vec![json!({}), json!({"minItems": 1}), json!({"minItems": 2}), json!({"maxItems": 2}), json!({"uniqueItems": true})]))
                     .prop_map(|(items, more)| {
                         let mut schema = json!({"type": "array", "items": items});
@@ -103,7 +103,7 @@ fn schema() -> BoxedStrategy<Value> {
                 2 => list.clone().prop_map(|forms| json!({"anyOf": forms, "description": "One of several."})),
                 2 => list.clone().prop_map(|forms| json!({"oneOf": forms})),
                 1 => list.clone().prop_map(|parts| json!({"allOf": parts})),
-                1 => (object(inner.clone()), list, select(vec!["anyOf", "oneOf", "allOf"])).prop_map(|(mut base, forms, keyword)| {
+                1 => (object(&inner), list, select(vec!["anyOf", "oneOf", "allOf"])).prop_map(|(mut base, forms, keyword)| {
                     base[keyword] = json!(forms);
                     base
                 }),
@@ -115,12 +115,20 @@ fn schema() -> BoxedStrategy<Value> {
 
 /// The schema of a tool's arguments.
 fn tool() -> BoxedStrategy<Value> {
-    (object(schema()), schema(), select(DRAFTS.to_vec()))
-        .prop_map(|(mut root, shared, draft)| {
-            if !shared.to_string().contains("$ref") {
-                root["$defs"] = json!({"shared": shared});
-            } else {
-                root["$defs"] = json!({"shared": {"type": "string"}});
+    let inner = schema();
+    let more = prop_oneof![
+        6 => Just(None),
+        1 => (select(vec!["anyOf", "oneOf", "allOf"]), prop::collection::vec(object(&inner), 1..4))
+            .prop_map(|(keyword, parts)| Some(json!({keyword: parts}))),
+        1 => (object(&inner), object(&inner)).prop_map(|(a, b)| Some(json!({"if": a, "then": b}))),
+        1 => object(&inner).prop_map(|part| Some(json!({"not": part}))),
+    ];
+    (object(&inner), more, inner, select(DRAFTS.to_vec()))
+        .prop_map(|(mut root, more, shared, draft)| {
+            let recursive = shared.to_string().contains("$ref");
+            root["$defs"] = json!({"shared": if recursive { json!({"type": "string"}) } else { shared }});
+            if let Some(more) = more {
+                root.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             }
             if let Some(draft) = draft {
                 root["$schema"] = json!(draft);
@@ -197,8 +205,10 @@ proptest! {
         let Ok(original) = Compiled::arguments(&tool) else { return Err(TestCaseError::reject("not a schema")) };
         let projection = project_with(&tool, Target { provider, strict: false }, Options::default()).unwrap();
         let loose = Compiled::any(&projection.schema).map_err(|error| TestCaseError::fail(format!("{error}: {}", projection.schema)))?;
-        // Where keys were renamed, the values would have to be renamed too.
-        if projection.inverse.is_identity() {
+        // Where keys were renamed, the values would have to be renamed too. And an older draft checks formats: where
+        // one form of several has a format, the newer draft of the wire sees more forms fit.
+        let checks_formats = tool.to_string().contains("draft-0") && tool.to_string().contains("\"format\"");
+        if projection.inverse.is_identity() && !checks_formats {
             for value in values.iter().filter(|value| value.is_object() && original.accepts(value)) {
                 prop_assert!(loose.accepts(value), "{tool}\n{}\n{value}", projection.schema);
             }

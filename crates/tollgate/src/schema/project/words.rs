@@ -71,8 +71,8 @@ pub(super) fn form(branch: &Value) -> String {
     match (named.is_empty(), properties) {
         (false, _) => format!("with {}", named.join(", ")),
         (true, Some(properties)) if !properties.is_empty() => {
-            let names: Vec<&str> = properties.keys().map(String::as_str).collect();
-            shorten(&format!("with any of {}", names.join(", ")), QUOTED)
+            let all: Vec<&str> = properties.keys().map(String::as_str).collect();
+            shorten(&format!("with any of {}", all.join(", ")), QUOTED)
         }
         _ => shorten(&Value::Object(branch.clone()).to_string(), QUOTED),
     }
