@@ -2,24 +2,80 @@
 
 use serde_json::{Map, Value, json};
 
-/// The same schema, closed wherever it names properties and says nothing of others.
+use super::{
+    dialect::Dialect,
+    flatten::flatten,
+    formats::is_checked,
+    modern::modern,
+    walk::{each_child, each_child_mut},
+};
+
+/// A schema that is closed wherever it names properties and says nothing of others.
+pub(crate) struct Closed {
+    pub(crate) schema: Value,
+    /// Whether formats must be checked; `None` leaves it to the draft.
+    pub(crate) checks_formats: Option<bool>,
+}
+
+/// The same schema, closed.
 ///
 /// A position is closed, not a schema: the branches of `allOf` and the targets of references speak of the same
 /// object together, so only the place where they come together can say what is left over. A nested object
 /// without `properties` is a free map and stays one.
-pub(crate) fn closed(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    let old = schema.get("$schema").and_then(Value::as_str).is_some_and(is_old);
+pub(crate) fn closed(schema: &Value) -> Closed {
+    let (mut schema, checks_formats) = match renewed(schema) {
+        Some(renewed) => (renewed, Some(true)),
+        None => (schema.clone(), None),
+    };
+    let old = Dialect::named(&schema).is_some_and(|named| named.is_ok_and(Dialect::ref_stands_alone));
     if let Value::Object(root) = &mut schema {
         root.entry("properties").or_insert_with(|| json!({}));
     }
     close_position(&mut schema, old);
-    schema
+    Closed { schema, checks_formats }
 }
 
-/// Drafts without `unevaluatedProperties`, in which siblings of `$ref` are ignored.
-fn is_old(dialect: &str) -> bool {
-    ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|draft| dialect.contains(draft))
+/// A schema of draft 7 in the words of 2020-12, where it needs them to be closed: the old draft has no
+/// `unevaluatedProperties`. `None` where that would change what it means, or where it refers to itself.
+fn renewed(schema: &Value) -> Option<Value> {
+    if Dialect::named(schema)? != Ok(Dialect::Draft7) || !composes_anywhere(schema) {
+        return None;
+    }
+    let mut renewed = modern(flatten(schema).ok()?, Dialect::Draft7);
+    forget_unchecked_formats(&mut renewed)?;
+    Some(renewed)
+}
+
+fn composes_anywhere(schema: &Value) -> bool {
+    let mut stack = vec![schema];
+    while let Some(schema) = stack.pop() {
+        let Value::Object(map) = schema else { continue };
+        let composes = |key: &str| key == "$ref" || IN_PLACE_LISTS.contains(&key) || IN_PLACE.contains(&key);
+        if map.keys().any(|key| composes(key)) {
+            return true;
+        }
+        each_child(map, Dialect::Draft7, &mut |_, child| stack.push(child));
+    }
+    false
+}
+
+/// Drops formats that only newer drafts check. `None` where there is an encoding, which only the old one checks.
+fn forget_unchecked_formats(schema: &mut Value) -> Option<()> {
+    let Value::Object(map) = schema else { return Some(()) };
+    if map.contains_key("contentEncoding") || map.contains_key("contentMediaType") {
+        return None;
+    }
+    if map
+        .get("format")
+        .is_some_and(|format| !format.as_str().is_some_and(|name| is_checked(Dialect::Draft7, name)))
+    {
+        map.shift_remove("format");
+    }
+    let mut all = Some(());
+    each_child_mut(map, Dialect::Draft2020, &mut |child| {
+        all = all.and_then(|()| forget_unchecked_formats(child))
+    });
+    all
 }
 
 const IN_PLACE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];

@@ -47,16 +47,25 @@ impl Compiled {
             Some(Value::Array(names)) if names.iter().any(|name| name == "object") => {}
             Some(other) => return Err(BadSchema::NotAnObject(format!("type {other}"))),
         }
-        Self::any(&closed(schema))
+        let closed = closed(schema);
+        Self::build(&closed.schema, closed.checks_formats)
     }
 
     /// Compiles a schema as it is.
     pub fn any(schema: &Value) -> Result<Self, BadSchema> {
+        Self::build(schema, None)
+    }
+
+    fn build(schema: &Value, checks_formats: Option<bool>) -> Result<Self, BadSchema> {
         if let Some(reference) = endless_reference(schema) {
             return Err(BadSchema::Endless(reference));
         }
-        jsonschema::options()
-            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
+        let mut options = jsonschema::options()
+            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT));
+        if let Some(checks) = checks_formats {
+            options = options.should_validate_formats(checks);
+        }
+        options
             .build(schema)
             .map(|validator| Self { validator, names: property_names(schema) })
             .map_err(|error| BadSchema::Invalid(crate::json::shorten(&error.to_string(), 300)))

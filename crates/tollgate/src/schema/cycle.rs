@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::flatten::percent_decoded;
+
 /// Keywords that apply a schema to the same value.
 const IN_PLACE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const IN_PLACE: [&str; 4] = ["not", "if", "then", "else"];
@@ -57,23 +59,4 @@ fn follow<'a>(
 fn local<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     let pointer = reference.strip_prefix('#')?;
     root.pointer(&percent_decoded(pointer))
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match (first, hex.and_then(|hex| u8::from_str_radix(hex, 16).ok())) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
