@@ -9,11 +9,12 @@ use super::{Base, Call, Lane};
 use crate::{
     event::{Events, Trail},
     outcome::{Refusal, RefusalCode},
+    schema::Inverse,
     tool::{CallId, IdempotencyKey, Scope},
 };
 
 /// A call as it was proposed. Nothing in it is believed yet.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proposed {
     /// The call's own id.
@@ -28,6 +29,15 @@ pub struct Proposed {
     pub idempotency_key: Option<IdempotencyKey>,
     #[serde(skip)]
     fault: Option<Refusal>,
+    // What the provider's schema forced into the arguments, to be undone before they are judged.
+    #[serde(skip)]
+    inverse: Option<Arc<Inverse>>,
+}
+
+/// The arguments as written, and for which projection.
+pub(super) struct Written {
+    pub(super) text: RawInput,
+    pub(super) inverse: Option<Arc<Inverse>>,
 }
 
 /// The text of the arguments, untouched, so that duplicate keys and the like are still seen.
@@ -43,7 +53,19 @@ impl Proposed {
             input: input.into(),
             idempotency_key: None,
             fault: None,
+            inverse: None,
         }
+    }
+
+    /// The same, written for a projected schema: what only the projection forced is undone before validation.
+    #[must_use]
+    pub fn projected(mut self, inverse: Option<Arc<Inverse>>) -> Self {
+        self.inverse = inverse;
+        self
+    }
+
+    pub(super) fn into_written(self) -> Written {
+        Written { text: self.input, inverse: self.inverse }
     }
 
     /// The same, under a key of the caller's.
@@ -143,5 +165,20 @@ impl<'de> Deserialize<'de> for RawInput {
 impl fmt::Debug for RawInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&crate::json::shorten(&self.0, 200))
+    }
+}
+
+impl PartialEq for Proposed {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |call: &Self| {
+            (
+                call.id.clone(),
+                call.name.clone(),
+                call.input.clone(),
+                call.idempotency_key.clone(),
+                call.fault.clone(),
+            )
+        };
+        parts(self) == parts(other)
     }
 }

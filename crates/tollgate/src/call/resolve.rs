@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Call, Proposed, Refused, proposed::RawInput};
+use super::{Call, Proposed, Refused, proposed::Written};
 use crate::{
     catalog::{Registered, Snapshot},
     event::{Trail, What},
@@ -13,7 +13,7 @@ use crate::{
 /// A call whose tool is known.
 pub struct Resolved {
     pub(super) tool: Arc<Registered>,
-    pub(super) input: RawInput,
+    pub(super) written: Written,
 }
 
 /// How much of an unknown name goes into logs and results.
@@ -31,7 +31,7 @@ impl Call<Proposed> {
                 self.begin_trail(&tool.label);
                 self.base.trail.note_brief(|| What::Resolved);
                 let tool = tool.clone();
-                Ok(self.with(|proposed| Resolved { tool, input: proposed.input }))
+                Ok(self.with(|proposed| Resolved { tool, written: proposed.into_written() }))
             }
             Err(refusal) => {
                 let name: Arc<str> = shorten(&self.state.name, LONGEST_SHOWN_NAME).into();

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Call, Refused, Resolved};
+use super::{Call, Refused, Resolved, proposed::Written};
 use crate::{
     catalog::Registered,
     event::What,
@@ -37,8 +37,8 @@ pub struct Invocation {
 impl Call<Resolved> {
     /// Parses, validates, and computes the effects; each once.
     pub fn validate(self) -> Result<Call<Validated>, Refused> {
-        let Call { mut base, state: Resolved { tool, input } } = self;
-        match arguments(&tool, input.as_str()) {
+        let Call { mut base, state: Resolved { tool, written } } = self;
+        match arguments(&tool, &written) {
             Ok((args, typed)) => {
                 // Effects that cannot be computed are the worst there are.
                 let effects = catch_unwind(AssertUnwindSafe(|| tool.tool.effects(&base.scope, &typed)))
@@ -56,8 +56,11 @@ impl Call<Resolved> {
 
 type Arguments = (Value, Arc<dyn Any + Send + Sync>);
 
-fn arguments(tool: &Registered, text: &str) -> Result<Arguments, Refusal> {
-    let args = parse_strict(text, MAX_INPUT_BYTES).map_err(|error| not_json(&error))?;
+fn arguments(tool: &Registered, written: &Written) -> Result<Arguments, Refusal> {
+    let mut args = parse_strict(written.text.as_str(), MAX_INPUT_BYTES).map_err(|error| not_json(&error))?;
+    if let Some(inverse) = &written.inverse {
+        args = inverse.apply(args);
+    }
     if !args.is_object() || !tool.input.accepts(&args) {
         return Err(invalid(tool, violations(tool, &args)));
     }

@@ -5,11 +5,12 @@ mod filter;
 mod search;
 mod deferred;
 mod snapshot;
+mod offer;
 
 pub use deferred::{Loaded, ToolSearch, ToolSearchArgs};
 pub use filter::Filter;
+pub use offer::{Aside, WireOffer};
 pub(crate) use registry::Registered;
-#[cfg(feature = "testing")]
 pub(crate) use registry::label;
 pub use registry::{Registry, RegistryError};
 pub use search::{Found, Hit, SearchIndex};

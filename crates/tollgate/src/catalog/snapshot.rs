@@ -9,6 +9,7 @@ use foldhash::fast::RandomState;
 
 use super::{
     deferred::{LazyIndex, Loaded},
+    offer::Offers,
     registry::{Registered, Registry},
 };
 use crate::{
@@ -29,6 +30,7 @@ pub struct Snapshot {
     loaded: Loaded,
     // What was loaded when the snapshot was taken; what is loaded later shows from the next one on.
     shown: BTreeSet<Arc<str>>,
+    offers: Offers,
 }
 
 #[derive(Debug, Clone)]
@@ -75,6 +77,7 @@ impl Snapshot {
             pool,
             index: LazyIndex::default(),
             shown: loaded.labels(),
+            offers: Offers::default(),
             loaded: loaded.clone(),
         }
     }
@@ -127,6 +130,14 @@ impl Snapshot {
             self.loaded.load(label);
         }
         Ok(&entry.tool)
+    }
+
+    pub(super) fn is_loaded(&self, label: &Arc<str>) -> bool {
+        self.shown.contains(label)
+    }
+
+    pub(super) fn offers(&self) -> &Offers {
+        &self.offers
     }
 
     fn disclosed(&self, tool: &Registered, route: Option<&Route>) -> bool {

@@ -18,10 +18,11 @@ mod close_tests;
 #[cfg(test)]
 mod simplify_tests;
 
+pub use crate::wire::Provider;
 pub use compile::{BadSchema, Compiled};
 pub(crate) use explain::nearest;
 pub use flatten::{FlattenError, flatten};
 pub use project::{
-    Entry, Inverse, Options, ProjectError, Projection, Provider, Report, Target, UnknownProvider,
-    check_provider_rules, project, project_with,
+    Entry, Inverse, Options, ProjectError, Projection, Report, Target, check_provider_rules, project,
+    project_with,
 };

@@ -12,7 +12,7 @@ use super::Provider;
 use crate::outcome::hex;
 
 /// Names that providers keep for tools of their own.
-const RESERVED: [&str; 3] = ["tool_search", "tool_search_tool_bm25", "tool_search_tool_regex"];
+const RESERVED: [&str; 2] = ["tool_search_tool_bm25", "tool_search_tool_regex"];
 
 /// Digits of the hash that tells two tools apart; more are taken where these are not enough.
 const SHORT_HASH: usize = 8;

@@ -27,6 +27,11 @@ impl Provider {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAiResponses, Self::OpenAiChat];
 
+    /// True for both of `OpenAI`'s formats.
+    pub(crate) const fn is_openai(self) -> bool {
+        !matches!(self, Self::Anthropic)
+    }
+
     /// The name people type.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -25,10 +25,9 @@ mod sound_tests;
 #[cfg(test)]
 mod instances;
 
-use std::{fmt, str::FromStr};
-
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::wire::Provider;
 
 use super::{
     dialect::Dialect,
@@ -40,53 +39,6 @@ use super::{
 pub use inverse::Inverse;
 pub use report::{Entry, Report};
 pub use rules::check_provider_rules;
-
-/// Whose format a schema is projected to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Provider {
-    /// Anthropic Messages.
-    Anthropic,
-    /// `OpenAI` Responses.
-    #[serde(rename = "openai-responses")]
-    OpenAiResponses,
-    /// `OpenAI` chat completions, and the many servers that speak it.
-    #[serde(rename = "openai-chat")]
-    OpenAiChat,
-}
-
-impl Provider {
-    /// Every provider.
-    pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAiResponses, Self::OpenAiChat];
-
-    fn is_openai(self) -> bool {
-        self != Self::Anthropic
-    }
-}
-
-impl fmt::Display for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Anthropic => "anthropic",
-            Self::OpenAiResponses => "openai-responses",
-            Self::OpenAiChat => "openai-chat",
-        })
-    }
-}
-
-/// A name that is no provider's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no provider {0:?}; use anthropic, openai-responses or openai-chat")]
-pub struct UnknownProvider(String);
-
-impl FromStr for Provider {
-    type Err = UnknownProvider;
-
-    fn from_str(name: &str) -> Result<Self, UnknownProvider> {
-        let found = Self::ALL.into_iter().find(|provider| provider.to_string() == name);
-        found.ok_or_else(|| UnknownProvider(name.to_owned()))
-    }
-}
 
 /// What a schema is projected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
