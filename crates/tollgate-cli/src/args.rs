@@ -93,10 +93,10 @@ const BATCH_HELP: &str = "The plain form is {\"calls\":[{\"id\",\"name\",\"input
 pub(crate) enum Form {
     /// Anthropic Messages
     Anthropic,
-    /// OpenAI Responses
+    /// `OpenAI` Responses
     #[value(name = "openai-responses", alias = "openai_responses")]
     OpenAiResponses,
-    /// OpenAI chat completions
+    /// `OpenAI` chat completions
     #[value(name = "openai-chat", alias = "openai_chat")]
     OpenAiChat,
     /// A list of calls
@@ -212,10 +212,10 @@ pub(crate) struct Project {
 pub(crate) enum ProviderName {
     /// Anthropic Messages
     Anthropic,
-    /// OpenAI Responses
+    /// `OpenAI` Responses
     #[value(name = "openai-responses", alias = "openai_responses")]
     OpenAiResponses,
-    /// OpenAI chat completions
+    /// `OpenAI` chat completions
     #[value(name = "openai-chat", alias = "openai_chat")]
     OpenAiChat,
 }
@@ -377,7 +377,7 @@ impl Tools {
 impl OnlyTools {
     fn shared(self, deny: Vec<String>) -> Shared {
         let Self { mocks, route, json } = self;
-        Shared { mocks, route, json, deny, ..Shared::default() }
+        Shared { mocks, deny, route, json, ..Shared::default() }
     }
 }
 

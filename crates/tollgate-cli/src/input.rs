@@ -39,7 +39,9 @@ pub(crate) fn source(file: Option<&Path>, most: usize) -> Result<Box<dyn Read>, 
 /// The same, all at once.
 pub(crate) fn read(file: Option<&Path>, most: usize) -> Result<Vec<u8>, Fault> {
     let mut bytes = Vec::new();
-    source(file, most)?.read_to_end(&mut bytes).map_err(|error| Fault::machine("reading the input", &error))?;
+    source(file, most)?
+        .read_to_end(&mut bytes)
+        .map_err(|error| Fault::machine("reading the input", &error))?;
     Ok(bytes)
 }
 

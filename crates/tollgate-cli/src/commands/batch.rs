@@ -92,13 +92,34 @@ fn read(batch: &Batch, provider: Option<Provider>) -> Result<(ModelTurn, Context
     let file = batch.file.as_deref();
     let Some(provider) = provider else {
         let body = input::read(file, MAX_BODY_BYTES + 1)?;
-        return plain::read_turn(&body).map_err(|error| unreadable(&error, &body));
+        return plain::read_turn(&body).or_else(|error| no_turn(&error, &body));
     };
-    let turn = if batch.events {
-        stream(file, provider)?
-    } else {
-        let body = input::read(file, MAX_BODY_BYTES + 1)?;
-        read_turn(provider, &body).map_err(|error| unreadable(&error, &body))?
+    if batch.events {
+        return Ok((stream(file, provider)?, Context::default()));
+    }
+    let body = input::read(file, MAX_BODY_BYTES + 1)?;
+    let turn = read_turn(provider, &body).map(|turn| (turn, Context::default()));
+    turn.or_else(|error| no_turn(&error, &body))
+}
+
+/// JSON in which nobody finds a turn is a turn gone wrong, and the model is told. What somebody else would find one
+/// in came with the wrong `--format`; what is no JSON has nobody to be told.
+fn no_turn(error: &WireError, body: &[u8]) -> Result<(ModelTurn, Context), Fault> {
+    let odd = matches!(error, WireError::NotATurn { .. } | WireError::NotPlain { .. });
+    let found_elsewhere = || {
+        Provider::ALL.into_iter().any(|other| read_turn(other, body).is_ok())
+            || plain::read_turn(body).is_ok()
+    };
+    if !odd || found_elsewhere() {
+        return Err(unreadable(error, body));
+    }
+    let turn = ModelTurn {
+        text: String::new(),
+        calls: Vec::new(),
+        stop: Stop::EndTurn,
+        usage: None,
+        message: Value::Null,
+        faults: vec![format!("There is no turn to answer: {error}.")],
     };
     Ok((turn, Context::default()))
 }
@@ -162,18 +183,26 @@ fn shown(bytes: &[u8]) -> String {
 
 /// The input is no turn at all: there is nobody to answer. The code says what a call in it would have been told.
 fn unreadable(error: &WireError, body: &[u8]) -> Fault {
-    let streams = || ["data:", "event:"].iter().any(|word| body.trim_ascii_start().starts_with(word.as_bytes()));
+    let streams =
+        || ["data:", "event:"].iter().any(|word| body.trim_ascii_start().starts_with(word.as_bytes()));
     let (code, hint) = match error {
         WireError::TooLarge { .. } => ("too_large", "ask the model for a shorter turn."),
-        WireError::NotJson { .. } if streams() => ("invalid_json", "it looks like stream events: add --events."),
+        WireError::NotJson { .. } if streams() => {
+            ("invalid_json", "it looks like stream events: add --events.")
+        }
         WireError::NotJson { .. } => {
             ("invalid_json", "give the response body as the provider sent it, or the bare assistant message.")
         }
-        WireError::Provider { .. } => ("protocol_error", "the provider sent an error, not a turn: ask it again."),
+        WireError::Provider { .. } => {
+            ("protocol_error", "the provider sent an error, not a turn: ask it again.")
+        }
         WireError::NotPlain { .. } => {
             ("protocol_error", "the plain form is {\"calls\": [{\"id\": …, \"name\": …, \"input\": {…}}]}.")
         }
-        _ => ("protocol_error", "--format says whose turn it is: anthropic, openai-responses, openai-chat or plain."),
+        _ => (
+            "protocol_error",
+            "--format says whose turn it is: anthropic, openai-responses, openai-chat or plain.",
+        ),
     };
     Fault::input(format!("there is no turn to answer ({code}): {}", words::visible(&error.to_string())), hint)
 }

@@ -10,6 +10,7 @@ mod batch;
 mod explain;
 mod jsonl;
 mod line;
+mod tools;
 mod schema;
 mod doctor;
 mod demo;
@@ -21,7 +22,7 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Call(call) => call::run(&call, shared),
         Command::Batch(batch) => batch::run(&batch, shared),
         Command::Explain(explain) => explain::run(&explain, shared),
-        Command::Tools(_) => Err(Fault::usage("not yet", "later")),
+        Command::Tools(tools) => tools::run(&tools, shared),
         Command::Schema(schema) => schema::run(&schema),
         Command::Doctor(_) => doctor::run(shared),
         Command::Demo(demo) => demo::run(&demo, shared),

@@ -54,7 +54,11 @@ fn projected(schema: &Value, asked: &Project) -> Result<Exit, Fault> {
         Ok(projection) => projection,
         Err(ProjectError::Flatten(error)) => return refused(&error),
         Err(error) => {
-            told("unsupported", &error.to_string(), "the arguments of a tool are an object: {\"type\": \"object\"}.")?;
+            told(
+                "unsupported",
+                &error.to_string(),
+                "the arguments of a tool are an object: {\"type\": \"object\"}.",
+            )?;
             return Ok(Exit::Refused);
         }
     };
@@ -100,14 +104,31 @@ fn line(kind: &str, entry: &Entry) -> String {
 fn read(file: Option<&Path>) -> Result<Result<Value, Exit>, Fault> {
     let bytes = input::read(file, MOST + 1)?;
     if bytes.len() > MOST {
-        told("too_large", &format!("the schema is larger than {} MiB", MOST >> 20), "leave out what is not used.")?;
+        told(
+            "too_large",
+            &format!("the schema is larger than {} MiB", MOST >> 20),
+            "leave out what is not used.",
+        )?;
         return Ok(Err(Exit::Refused));
     }
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
     match serde_json::from_slice(bytes) {
         Ok(schema) => Ok(Ok(schema)),
+        // The words of serde_json, which has no other sign for it.
+        Err(error) if error.to_string().starts_with("recursion limit exceeded") => {
+            told(
+                "too_large",
+                "the schema is nested deeper than 127 levels",
+                "name the inner parts in `$defs`.",
+            )?;
+            Ok(Err(Exit::Refused))
+        }
         Err(error) => {
-            told("unsupported", &format!("the schema is not JSON: {error}"), "give one JSON Schema, in UTF-8.")?;
+            told(
+                "unsupported",
+                &format!("the schema is not JSON: {error}"),
+                "give one JSON Schema, in UTF-8.",
+            )?;
             Ok(Err(Exit::Usage))
         }
     }

@@ -144,7 +144,8 @@ fn read(raw: &RawValue, context: &mut Context) -> Result<Draft, WireError> {
     if calls.is_empty() {
         faults.extend(broken.take());
     }
-    let mut draft = Draft { text: String::new(), calls, stop: None, usage: None, message: Value::Null, faults };
+    let mut draft =
+        Draft { text: String::new(), calls, stop: None, usage: None, message: Value::Null, faults };
     if let Some(reason) = broken {
         draft.break_all(&reason);
     }
