@@ -106,9 +106,10 @@ fn read(batch: &Batch, provider: Option<Provider>) -> Result<(ModelTurn, Context
 /// in came with the wrong `--format`; what is no JSON has nobody to be told.
 fn no_turn(error: &WireError, body: &[u8]) -> Result<(ModelTurn, Context), Fault> {
     let odd = matches!(error, WireError::NotATurn { .. } | WireError::NotPlain { .. });
+    let says_something = |turn: ModelTurn| !turn.calls.is_empty() || !turn.text.is_empty();
     let found_elsewhere = || {
-        Provider::ALL.into_iter().any(|other| read_turn(other, body).is_ok())
-            || plain::read_turn(body).is_ok()
+        Provider::ALL.into_iter().any(|other| read_turn(other, body).is_ok_and(says_something))
+            || plain::read_turn(body).is_ok_and(|(turn, _)| says_something(turn))
     };
     if !odd || found_elsewhere() {
         return Err(unreadable(error, body));

@@ -7,7 +7,10 @@ fn world() -> World {
         ("echo", json!({})),
         ("slow", json!({"answers": [{"text": "late", "delay_ms": 30}]})),
         ("send", json!({"requires_idempotency_key": true})),
-        ("broken_image", json!({"answers": [{"image": {"mime": "image/png", "data": "bm90IGFuIGltYWdl"}}]})),
+        (
+            "broken_image",
+            json!({"answers": [{"ok": [{"type": "image", "mime": "image/png", "data": "bm90IGFuIGltYWdl"}]}]}),
+        ),
     ]);
     mocks["routes"] = json!({"quiet": ["echo"]});
     World::with(&mocks)
@@ -68,7 +71,7 @@ fn odd_plain_calls_are_answered_and_never_run() {
         (json!({"id": "a", "name": "", "input": {}}), "unknown_tool"),
         (json!({"id": "a", "name": "echo"}), "invalid_arguments"),
         (json!({"id": "a", "name": "echo", "input": "{}"}), "invalid_arguments"),
-        (json!({"id": "a", "name": "send", "input": {}}), "idempotency_key_required"),
+        (json!({"id": "a", "name": "send", "input": {}}), "missing_idempotency_key"),
     ];
     let world = world();
     for (call, code) in cases {
