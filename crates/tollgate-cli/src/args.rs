@@ -86,7 +86,7 @@ pub(crate) struct Batch {
 
 const BATCH_HELP: &str = "The plain form is {\"calls\":[{\"id\",\"name\",\"input\",\"idempotency_key\"?}],\"context\"?:{…}} in and \
                           {\"results\":[…]} out.\nExits with 0 whenever it printed a results message, whatever \
-                          became of the calls; with 1 when the input is no turn.";
+                          became of the calls; with 1 when the input is no JSON or in another form.";
 
 /// The forms a turn comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -49,7 +49,7 @@ fn a_call_without_a_proper_id_is_answered_under_some_id_and_never_run() {
 #[test]
 fn a_call_that_names_no_tool_is_answered_and_never_run() {
     for provider in Provider::ALL {
-        for name in ["", "null", "\"\"", "42", "{}", "[]", "false"] {
+        for name in ["", "null", "42", "{}", "[]", "false"] {
             let turn = read(provider, &one_call(provider, "\"c1\"", name, "{}"));
             assert_eq!(code(&turn), Some(RefusalCode::ProtocolError), "{provider} {name}");
             assert_can_be_sent_back(provider, &turn);
@@ -61,7 +61,7 @@ fn a_call_that_names_no_tool_is_answered_and_never_run() {
 fn a_name_no_provider_takes_is_judged_as_written_and_sent_back_as_one_they_take() {
     let long = json!("x".repeat(100_000)).to_string();
     for provider in Provider::ALL {
-        for name in ["\"../read\"", "\"read; rm -rf /\"", "\"read_f\u{456}le\"", &long] {
+        for name in ["\"\"", "\"../read\"", "\"read; rm -rf /\"", "\"read_f\u{456}le\"", &long] {
             let turn = read(provider, &one_call(provider, "\"c1\"", name, "{}"));
             assert_eq!(code(&turn), None);
             assert_eq!(json!(turn.calls[0].name).to_string(), name);

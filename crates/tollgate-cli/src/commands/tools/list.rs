@@ -43,7 +43,7 @@ pub(super) fn run(catalogue: &Catalogue, target: Option<Target>) -> Result<Exit,
         words::data(&told(&rows))?;
         let count = rows.len();
         words::talk(&format!(
-            "{count} tools, about {total} tokens in all for {} (an estimate: a quarter of the bytes).",
+            "tools: {count}, about {total} tokens in all for {} (an estimate: a quarter of the bytes).",
             target.provider
         ));
     }
