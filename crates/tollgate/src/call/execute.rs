@@ -162,7 +162,8 @@ async fn wait_and_claim(
         key: key.clone(),
         fingerprint: Fingerprint::of(&invocation.tool.spec, &invocation.args),
     };
-    match cancellable(guards.ledger.start(start), token).await {
+    // Begun inside the future, so that a panic in the method itself is caught with it.
+    match cancellable(async move { guards.ledger.start(start).await }.boxed(), token).await {
         Some(Ok(Ok(Claim::Granted(fence)))) => {
             let claim = OpenClaim { ledger: guards.ledger.clone(), fence: Some(fence) };
             Ok(Ready::Start(slot, Some(claim), Some(key)))
