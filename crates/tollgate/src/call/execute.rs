@@ -182,7 +182,8 @@ async fn wait_and_claim(
                 "The start of this call could not be recorded, so it did not run.",
             ))
         }
-        Some(Err(_)) => {
+        Some(Err(panic)) => {
+            base.trail.note(|| What::LedgerFault { message: panic.into() });
             Err(Refusal::new(RefusalCode::Internal, "The ledger failed, so the call did not run."))
         }
         None => Err(cancelled()),
@@ -302,7 +303,7 @@ impl Body<'_> {
             }
             Ended::Late(late) => Ending(Err(stopped(format!("The tool was stopped: {late}."))), Health::Sick),
             Ended::Cancelled => {
-                Ending(Err(stopped("The call was interrupted after it had started.".into())), Health::Well)
+                Ending(Err(stopped("The call was interrupted after it had started.".into())), Health::Untold)
             }
         }
     }
