@@ -34,16 +34,22 @@ impl Call<Finished> {
     /// Gives the call its one answer.
     pub async fn settle(self, records: &Records) -> Settled {
         let Call { mut base, state: Finished { ran } } = self;
-        let Ran { invocation, outcome, attempts, replayed, mut claim, .. } = ran;
+        let Ran { invocation, outcome, attempts, replayed, offloaded, mut claim } = ran;
         let trust = trust_of(&invocation, &outcome);
         let label = invocation.tool.label.clone();
         let limit = invocation.tool.spec.max_result;
-        let (outcome, offloaded) = fit(outcome, limit, records, &mut base.trail).await;
+        // An answer that was given before was made to fit then.
+        let (outcome, offloaded) = if replayed {
+            (outcome, offloaded)
+        } else {
+            let (outcome, offloaded) = fit(outcome, limit, records, &mut base.trail).await;
+            (outcome, offloaded.map(Box::new))
+        };
         let mut settled = base.answer(label, outcome, Phase::Execute);
         settled.attempts = attempts;
         settled.replayed = replayed;
         settled.trust = trust;
-        settled.offloaded = offloaded.map(Box::new);
+        settled.offloaded = offloaded;
         let fence = claim.as_mut().and_then(OpenClaim::close);
         base.record(fence, settled, records).await
     }
