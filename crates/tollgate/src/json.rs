@@ -3,7 +3,7 @@
 use std::{fmt, fmt::Write as _};
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, map::Entry};
 
 /// Why a text is not strict JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -130,11 +130,12 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = fields.next_key::<String>()? {
-            let fields_so_far = map.len();
-            map.insert(key, fields.next_value_seed(Strict)?);
-            if map.len() == fields_so_far {
-                return Err(de::Error::custom(DUPLICATE));
-            }
+            match map.entry(key) {
+                Entry::Vacant(free) => free.insert(fields.next_value_seed(Strict)?),
+                Entry::Occupied(taken) => {
+                    return Err(de::Error::custom(format_args!("{DUPLICATE}{}", taken.key())));
+                }
+            };
         }
         Ok(Value::Object(map))
     }

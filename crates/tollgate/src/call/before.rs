@@ -49,7 +49,10 @@ impl Call<Checked> {
             let did = match verdict(answer, hook.kind()) {
                 Ok(Before::Pass) => continue,
                 Ok(Before::Context(words)) => {
-                    base.context.push(words);
+                    // After a rewrite a hook is asked again and may say the same again.
+                    if !base.context.contains(&words) {
+                        base.context.push(words);
+                    }
                     "added context".to_owned()
                 }
                 Ok(Before::Rewrite(args)) if args == invocation.args => continue,
