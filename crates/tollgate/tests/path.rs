@@ -35,6 +35,8 @@ async fn a_call_walks_every_phase_in_order() {
         "prepared",
         "permitted",
         "started",
+        "progress",
+        "progress",
         "executed",
         "after",
         "settled",
