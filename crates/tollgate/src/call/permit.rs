@@ -186,7 +186,7 @@ async fn ask(
         digest,
     };
     // The person may take any time; only a cancellation ends the wait.
-    match cancellable(approver.ask(question), base.lane.token(&base.scope)).await {
+    match cancellable(approver.ask(question), base.lane.until_started(&base.scope)).await {
         Some(Ok(Answer::Yes)) => Ok(Permit { by: "a person".into() }),
         Some(Ok(Answer::No(message))) => Err(said_no(rule, message)),
         Some(Ok(Answer::Nobody)) => Err(nobody(invocation, rule)),

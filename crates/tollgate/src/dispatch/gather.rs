@@ -132,11 +132,12 @@ impl Gather<'_> {
             let refused = call.cancel();
             return Box::pin(async move { Walked::Settled(refused.settle(&self.pipeline.records).await) });
         }
-        let token = match call.invocation().tool().interrupt {
+        // Whatever it does with a new message once it runs, it does not start after one.
+        let body = match call.invocation().tool().interrupt {
             Interrupt::Cancel => soft.clone(),
             Interrupt::Block => token.clone(),
         };
-        call.lane(Lane { token: Some(token), concurrent });
+        call.lane(Lane { start: Some(soft.clone()), body: Some(body), concurrent });
         let within = if concurrent { Concurrency::ReadOnly } else { Concurrency::Unsafe };
         Box::pin(self.pipeline.walk(call, within))
     }

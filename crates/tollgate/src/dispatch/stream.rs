@@ -96,11 +96,11 @@ impl TurnStream {
 
     fn start(&self, mut call: Call<Validated>) -> Waiting {
         let Some(spawner) = self.turn.pipeline.guards.spawner.clone() else { return Waiting::Valid(call) };
-        let token = match call.invocation().tool().interrupt {
+        let body = match call.invocation().tool().interrupt {
             Interrupt::Cancel => self.soft.clone(),
             Interrupt::Block => self.batch.clone(),
         };
-        call.lane(Lane { token: Some(token), concurrent: true });
+        call.lane(Lane { start: Some(self.soft.clone()), body: Some(body), concurrent: true });
         let (id, on_fatal) = (call.id().clone(), call.invocation().tool().on_fatal);
         let (pipeline, slots) = (self.turn.pipeline.clone(), self.slots.clone());
         let (tell, answer) = oneshot::channel();
