@@ -85,15 +85,20 @@ impl Gather<'_> {
                 }
             }
         }
-        // What a rewrite made too dangerous for the batch runs alone, right after it.
         leaving.sort_by_key(|(at, _)| *at);
         for (at, call) in leaving {
-            let alone = self.walk(Waiting::Valid(call), &self.scope.run.token().child_token(), &soft, false);
-            if let Walked::Settled(settled) = alone.await {
+            if let Walked::Settled(settled) = self.alone(call).await {
                 answers.push((at, settled));
             }
         }
         answers
+    }
+
+    /// What a rewrite made too dangerous for its batch runs right after it, and what stopped the batch does
+    /// not concern it any more.
+    async fn alone(&self, call: Call<Validated>) -> Walked {
+        let (token, soft) = self.new_tokens();
+        self.walk(Waiting::Valid(call), &token, &soft, false).await
     }
 
     fn tokens(&self, batch: &[(usize, Waiting)]) -> (CancellationToken, CancellationToken) {
@@ -101,6 +106,10 @@ impl Gather<'_> {
         if let Some((token, soft)) = self.begun.as_ref().filter(|_| begun) {
             return (token.clone(), soft.clone());
         }
+        self.new_tokens()
+    }
+
+    fn new_tokens(&self) -> (CancellationToken, CancellationToken) {
         let token = self.scope.run.token().child_token();
         let soft = self.stop.begin_batch(&token);
         (token, soft)
