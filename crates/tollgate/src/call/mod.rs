@@ -91,6 +91,11 @@ impl<S> Call<S> {
 }
 
 impl Lane {
+    /// Stops the one call that has this lane to itself.
+    pub(crate) fn stop(&self) {
+        [&self.start, &self.body].into_iter().flatten().for_each(CancellationToken::cancel);
+    }
+
     /// The token that keeps a call of this batch from starting.
     fn until_started<'a>(&'a self, scope: &'a Scope) -> &'a CancellationToken {
         self.start.as_ref().unwrap_or_else(|| scope.run.token())

@@ -9,6 +9,7 @@ use super::{partition::partition, turn::Stop};
 use crate::{
     call::{Call, Lane, Refused, Validated},
     event::{BatchBegins, Events, What},
+    guard::Run,
     outcome::{Settled, Status},
     pipeline::{Pipeline, Walked},
     tool::{CallId, Concurrency, Interrupt, OnFatal, Scope},
@@ -28,6 +29,8 @@ pub(crate) struct Eager {
     pub(crate) id: CallId,
     pub(crate) answer: tokio::sync::oneshot::Receiver<Walked>,
     pub(crate) on_fatal: OnFatal,
+    /// Its own, so that it can be stopped without the others of its batch.
+    pub(crate) lane: Lane,
 }
 
 /// What a turn's batches share.
@@ -78,7 +81,7 @@ impl Gather<'_> {
                 None => break,
                 Some((at, _, Walked::Leaves(call))) => leaving.push((at, call)),
                 Some((at, on_fatal, Walked::Settled(settled))) => {
-                    if self.stops_siblings(on_fatal, &settled) {
+                    if stops_siblings(on_fatal, &settled, &self.scope.run) {
                         token.cancel();
                     }
                     answers.push((at, settled));
@@ -115,12 +118,6 @@ impl Gather<'_> {
         (token, soft)
     }
 
-    /// A fatal end of a tool that says so, or a budget that is used up, stops the others of the batch.
-    fn stops_siblings(&self, on_fatal: OnFatal, settled: &Settled) -> bool {
-        let fatal = on_fatal == OnFatal::StopSiblings && settled.status() == Status::FatalError;
-        fatal || self.scope.run.purse().is_spent()
-    }
-
     fn walk<'a>(
         &'a self,
         call: Waiting,
@@ -150,6 +147,12 @@ impl Gather<'_> {
         let within = if concurrent { Concurrency::ReadOnly } else { Concurrency::Unsafe };
         Box::pin(self.pipeline.walk(call, within))
     }
+}
+
+/// A fatal end of a tool that says so, or a budget that is used up, stops the others of the batch.
+pub(super) fn stops_siblings(on_fatal: OnFatal, settled: &Settled, run: &Run) -> bool {
+    let fatal = on_fatal == OnFatal::StopSiblings && settled.status() == Status::FatalError;
+    fatal || run.purse().is_spent()
 }
 
 impl Waiting {
