@@ -131,7 +131,7 @@ impl Plan {
         // In a stream the first of two may have begun: that has a test of its own.
         if written.is_none() && dice.one_in(3) {
             let (first, again) = (dice.below(count), dice.below(count));
-            calls[again].id = calls[first].id.clone();
+            calls[again].id = format!("c{first}");
         }
         let how = [How::RunCancelled, How::NewMessage, How::StopEverything][dice.below(3)];
         let stop = dice.one_in(2).then(|| (dice.upto(1_500), how));
