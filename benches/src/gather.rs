@@ -25,14 +25,15 @@ pub(crate) fn rows() -> Vec<Row> {
         .expect("a runtime");
     let _inside = runtime.enter();
     let mut rows = Vec::new();
-    for (name, cap, rounds, limit) in [
-        ("1,000 tools of 10 ms, 10 at once", 10, 5, 1.02),
-        ("1,000 tools of 10 ms, all at once", CALLS, 100, 1.15),
+    for (name, cap, inline, rounds, limit) in [
+        ("1,000 tools of 10 ms, 10 at once", 10, false, 5, Some(1.02)),
+        ("1,000 tools of 10 ms, all at once", CALLS, false, 100, Some(1.15)),
+        ("1,000 tools of 10 ms, all at once, inline", CALLS, true, 100, Some(1.15)),
     ] {
         if !wanted(name) {
             continue;
         }
-        let gate = gate(cap);
+        let gate = gate(cap, inline);
         let bare = || {
             let naps = futures_util::stream::iter(0..CALLS).map(|_| tokio::time::sleep(NAP));
             runtime.block_on(naps.buffer_unordered(cap).for_each(|()| std::future::ready(())));
@@ -43,14 +44,15 @@ pub(crate) fn rows() -> Vec<Row> {
         };
         let (floor, figure) = best_of(rounds, bare, turn_of_naps, turn);
         let floor_name = format!("buffer_unordered({cap}) over bare sleeps");
-        rows.push(Row::ratio(name, &floor_name, floor, figure, Some(limit)));
+        rows.push(Row::ratio(name, &floor_name, floor, figure, limit));
     }
     rows
 }
 
-fn gate(cap: usize) -> Tollgate {
+fn gate(cap: usize, inline: bool) -> Tollgate {
     let nap = ToolBuilder::new("nap", "Sleeps.", json!({"type": "object"}))
         .expect("a legal name")
+        .spec(|spec| spec.inline = inline)
         .effects(|_, _| Effects::reading())
         .run(|_, _| {
             Box::pin(async {
