@@ -164,7 +164,7 @@ async fn a_new_message_stops_what_may_be_cancelled_lets_the_rest_finish_and_star
         read(900).call("cancel", CANCEL),
         call("block", &read(900)),
         call("quick", &read(20)),
-        read(900).call("after", CANCEL),
+        Work { heeds: true, ..read(900) }.call("after", CANCEL),
         call("queued", &read(1)),
         call("write", &write(1)),
     ];
