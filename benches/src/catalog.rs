@@ -35,7 +35,8 @@ fn schema(at: usize) -> Value {
 
 fn tool(at: usize) -> DynTool {
     let (verb, noun) = (VERBS[at % VERBS.len()], NOUNS[at / VERBS.len() % NOUNS.len()]);
-    let description = format!("Does {verb} on one {noun} of workspace number {at}, and says what came of it.");
+    let description =
+        format!("Does {verb} on one {noun} of workspace number {at}, and says what came of it.");
     ToolBuilder::new(&format!("{verb}_{noun}_{at}"), description, schema(at))
         .expect("a legal name")
         .run(|_, _| Box::pin(async { Ok(Output::text("")) }))
@@ -65,23 +66,51 @@ pub(crate) fn rows() -> Vec<Row> {
     let emit = |()| drop(black_box(tools_json(Provider::Anthropic, &offer.tools, CacheMark::Last)));
     let emitted = best_of(10, serialise, || (), emit);
     let first = best_of(3, serialise, snapshot, |snapshot| drop(black_box(snapshot.wire(target, None))));
-    let cached = best_of(50, || (), || (), |()| {
-        for _ in 0..1_000 {
-            black_box(pinned.wire(target, None));
-        }
-    });
+    let cached = best_of(
+        50,
+        || (),
+        || (),
+        |()| {
+            for _ in 0..1_000 {
+                black_box(pinned.wire(target, None));
+            }
+        },
+    );
 
     let specs: Vec<_> = registry.specs().map(|spec| (spec.name(), spec)).collect();
     let index = best_of(5, || (), || (), |()| drop(black_box(SearchIndex::build(specs.iter().copied()))));
     let searcher = SearchIndex::build(specs.iter().copied());
-    let query = best_of(50, || (), || (), |()| {
-        black_box(searcher.search(black_box("export the invoice of a customer"), 5));
-    });
+    let query = best_of(
+        50,
+        || (),
+        || (),
+        |()| {
+            black_box(searcher.search(black_box("export the invoice of a customer"), 5));
+        },
+    );
     vec![
-        Row::ratio("10,000 tools registered", "bare compilation of their schemas", built.0, built.1, Some(1.3)),
+        Row::ratio(
+            "10,000 tools registered",
+            "bare compilation of their schemas",
+            built.0,
+            built.1,
+            Some(1.3),
+        ),
         Row::ratio("provider array emitted", "plain serialisation", emitted.0, emitted.1, Some(1.3)),
-        Row::ratio("provider array, projected for the first time", "plain serialisation", first.0, first.1, None),
-        Row::ratio("provider array from cache", "1 µs", Duration::from_micros(1), cached.1 / 1_000, Some(1.0)),
+        Row::ratio(
+            "provider array, projected for the first time",
+            "plain serialisation",
+            first.0,
+            first.1,
+            None,
+        ),
+        Row::ratio(
+            "provider array from cache",
+            "1 µs",
+            Duration::from_micros(1),
+            cached.1 / 1_000,
+            Some(1.0),
+        ),
         Row::ratio("search index built", "100 ms", Duration::from_millis(100), index.1, Some(1.0)),
         Row::ratio("search answered", "0.5 ms", Duration::from_micros(500), query.1, Some(1.0)),
     ]

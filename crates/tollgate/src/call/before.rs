@@ -44,7 +44,7 @@ impl Call<Checked> {
         let mut rewritten = None;
         for hook in hooks.of(&invocation.tool.spec) {
             let call = hooked(&invocation, &base.id, &base.scope);
-            let token = base.lane.token(&base.scope);
+            let token = base.lane.until_started(&base.scope);
             let answer = guarded(hook.before(&call), hook.timeout(), token, &mut base.trail).await;
             let did = match verdict(answer, hook.kind()) {
                 Ok(Before::Pass) => continue,

@@ -71,7 +71,7 @@ pub(super) fn denied(tool: &str, verdict: Verdict) -> Refusal {
 async fn own_rules(invocation: &Invocation, base: &mut super::Base) -> Result<(), Refusal> {
     let tool = &invocation.tool;
     let check = tool.tool.check(&base.scope, &invocation.typed);
-    match guarded(check, CHECK_LIMIT, base.lane.token(&base.scope), &mut base.trail).await {
+    match guarded(check, CHECK_LIMIT, base.lane.until_started(&base.scope), &mut base.trail).await {
         Guarded::Done(answer) => answer,
         Guarded::Panicked(panic) => {
             base.trail.note(|| What::Fault { message: panic.into() });

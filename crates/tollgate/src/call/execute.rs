@@ -96,7 +96,7 @@ impl Call<Permitted> {
         // The permit is used up here: what follows is the one run it stands for.
         drop(permit);
         let pulse = Pulse::new(base.trail.beacon());
-        let cx = Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.token.clone(), pulse));
+        let cx = Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.body.clone(), pulse));
         let body = Body { invocation: &invocation, cx: &cx, guards };
         let began = base.scope.run.purse().is_limited().then(Instant::now);
         let Ending(result, health) = body.run(slot, &mut base.trail).await;
@@ -123,7 +123,7 @@ async fn ready(
     guards: &Guards,
     reservation: Reservation<'_>,
 ) -> Result<Ready, Refusal> {
-    if base.lane.token(&base.scope).is_cancelled() {
+    if base.lane.until_started(&base.scope).is_cancelled() {
         return Err(cancelled());
     }
     if let Some(refusal) = missing_key(invocation, base) {
@@ -159,7 +159,7 @@ async fn wait_and_claim(
     guards: &Guards,
 ) -> Result<Ready, Refusal> {
     base.trail.flush();
-    let token = base.lane.token(&base.scope);
+    let token = base.lane.until_started(&base.scope);
     let key = match &base.key {
         Some(key) => Some(key.clone()),
         None if invocation.effects.read_only => None,

@@ -172,7 +172,7 @@ async fn ask(
     verdict: Verdict,
     approver: &dyn Approver,
 ) -> Result<Permit, Refusal> {
-    let token = base.lane.token(&base.scope);
+    let token = base.lane.until_started(&base.scope);
     if token.is_cancelled() {
         return Err(super::execute::cancelled());
     }
