@@ -1,5 +1,7 @@
 //! What a model is offered: the pool's order, filters, routes, deferred tools, and the way to and from the wire.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as loudly as tests")]
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};

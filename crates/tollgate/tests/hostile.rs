@@ -1,7 +1,5 @@
 //! Tools that behave as badly as they can: each is bounded, answered and recorded, and the next call is served.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as loudly as tests")]
-
 mod world;
 
 use std::{
