@@ -143,6 +143,16 @@ async fn a_declared_fatal_end_or_panic_stops_the_siblings_and_each_says_whether_
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_is_stopped_before_its_turn_is_shown_to_no_hook() {
+    let (world, gate, scope) = set_up(1);
+    let fatal = Work { end: End::Fatal, ..read(5) };
+    let rewritten = Work { becomes: Some(Concurrency::Unsafe), ..read(5) };
+    let calls = vec![fatal.call("r1", STOPS), call("x2", &rewritten)];
+    assert_eq!(words(&gate.turn(&scope).run(calls).await), ["r1 fatal_error", "x2 cancelled"]);
+    assert_eq!(world.told(), "+r1 -r1");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_left_its_batch_is_not_stopped_with_it() {
     for worker in [PLAIN, CANCEL] {
         let (world, gate, scope) = set_up(10);

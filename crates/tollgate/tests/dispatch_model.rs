@@ -26,6 +26,8 @@ use world::{End, Mark, Sign, Work, Worker, World};
 
 const SEEDS: [u64; 4] = [1, 0x9E37_79B9, 0xDEAD_BEEF, 20_26];
 const ROUNDS: usize = 250;
+/// How long a body that was told to stop may take to end.
+const GRACE: Duration = Duration::from_millis(251);
 const CAPS: [usize; 5] = [1, 2, 3, 5, 10];
 
 #[tokio::test(start_paused = true)]
@@ -410,6 +412,10 @@ impl<'a> Turn<'a> {
             let too_late = |place: usize, moment: Instant| span.begin > place && span.began > moment;
             if let Some((place, moment)) = self.stop {
                 assert!(!too_late(place, moment), "{}: {} began later", self.plan.run, self.calls[at].id);
+                let message = matches!(self.plan.stop, Some((_, How::NewMessage)));
+                let may_finish = message && self.calls[at].tool.interrupt == Interrupt::Block;
+                let ended = may_finish || span.ended <= moment.max(span.began) + GRACE;
+                assert!(ended, "{}: {} was not stopped", self.plan.run, self.calls[at].id);
                 seen.finished_first += usize::from(span.ended > moment && !self.was_stopped(at));
             }
             if let Some(stopper) = self.stopper(at, batch).filter(|_| !self.left(at)) {
