@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::{
     disjoint::disjoint,
-    narrow::{Blocked, Narrow, Schema, blocked, boolean},
+    narrow::{Blocked, Narrow, Schema, blocked, boolean, with_article},
 };
 use crate::schema::{
-    merge::{accepts_everything, merge},
+    merge::{accepts_everything, merge, type_names},
     simplify::fold,
 };
 
@@ -36,11 +36,12 @@ impl Narrow<'_> {
         let whole: Vec<Value> = branches.iter().map(|branch| with_base(branch, &base)).collect();
         let mut forms = Vec::new();
         let mut reasons = Vec::new();
+        let mut lost = Vec::new();
         for (number, branch) in whole.iter().enumerate() {
             let place = format!("{at}/{keyword}/{number}");
             let others =
                 whole.iter().enumerate().filter(|(other, _)| *other != number).map(|(_, other)| other);
-            let mark = self.report.mark();
+            let (mark, lost_before) = (self.report.mark(), self.lost.len());
             let narrowed = self.branch(&place, branch).and_then(|forms| {
                 if keyword == "oneOf" && !others.clone().all(|other| apart(&forms, other)) {
                     return blocked(
@@ -56,11 +57,13 @@ impl Narrow<'_> {
                     .extend(narrowed.into_iter().filter(|form| !forms.contains(form)).collect::<Vec<_>>()),
                 Err(why) => {
                     self.report.back_to(mark);
+                    self.lost.truncate(lost_before);
                     reasons.extend(why);
+                    lost.push(kind(branch));
                 }
             }
         }
-        self.leave_out(&forms, reasons)?;
+        self.leave_out(&forms, reasons, lost)?;
         if keyword == "oneOf" {
             self.report.rewrote(at, "oneOf", "written as anyOf; the forms exclude each other");
         }
@@ -74,6 +77,14 @@ impl Narrow<'_> {
             self.notes(at, map, form);
         }
         Ok(forms)
+    }
+}
+
+/// What a branch is, in two words.
+fn kind(branch: &Value) -> String {
+    match branch.get("type").map(type_names).as_deref() {
+        Some([name]) => with_article(name),
+        _ => "another form".to_owned(),
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Narrow<'r> {
     pub(super) options: ProjectOptions,
     pub(super) report: &'r mut Report,
     left: usize,
+    /// Forms of the current value that had to be left out, for its description.
+    pub(super) lost: Vec<String>,
 }
 
 pub(super) fn blocked<T>(at: &str, keyword: &str, why: impl Into<String>) -> Result<T, Blocked> {
@@ -42,7 +44,7 @@ impl<'r> Narrow<'r> {
         options: ProjectOptions,
         report: &'r mut Report,
     ) -> Self {
-        Self { dialect, provider, options, report, left: MOST }
+        Self { dialect, provider, options, report, left: MOST, lost: Vec::new() }
     }
 
     /// The whole schema of the arguments: one object, since providers take no alternatives there.
@@ -66,13 +68,22 @@ impl<'r> Narrow<'r> {
     /// A schema below, with its notes.
     pub(super) fn narrow(&mut self, at: &str, schema: &Value) -> Result<Value, Blocked> {
         let Value::Object(schema) = schema else { return blocked(at, "", boolean(schema)) };
-        let forms = self.forms(at, schema)?;
+        let around = std::mem::take(&mut self.lost);
+        let forms = self.forms(at, schema);
+        let lost = std::mem::replace(&mut self.lost, around);
+        let forms = forms?;
         let mut whole = Schema::new();
         match <[Schema; 1]>::try_from(forms) {
             Ok([form]) => whole.extend(form),
             Err(forms) => several(&mut whole, forms),
         }
         self.notes(at, schema, &mut whole);
+        if !lost.is_empty() {
+            remark(
+                &mut whole,
+                &format!("the tool also takes {}, which cannot be sent here", lost.join(" or ")),
+            );
+        }
         Ok(Value::Object(whole))
     }
 
@@ -128,6 +139,7 @@ impl<'r> Narrow<'r> {
         }
         let mut forms = Vec::new();
         let mut reasons = Vec::new();
+        let mut lost = Vec::new();
         for name in types {
             let mark = self.report.mark();
             match self.one_type(at, name, schema) {
@@ -135,19 +147,25 @@ impl<'r> Narrow<'r> {
                 Err(why) => {
                     self.report.back_to(mark);
                     reasons.extend(why);
+                    lost.push(with_article(name));
                 }
             }
         }
         if forms.is_empty() && reasons.is_empty() {
             return blocked(at, "", "any value is accepted here");
         }
-        self.leave_out(&forms, reasons)?;
+        self.leave_out(&forms, reasons, lost)?;
         Ok(forms)
     }
 
     /// Forms that cannot be said are left out while another one remains. Null is not enough: the field would be
     /// there and good for nothing.
-    pub(super) fn leave_out(&mut self, kept: &[Schema], reasons: Blocked) -> Result<(), Blocked> {
+    pub(super) fn leave_out(
+        &mut self,
+        kept: &[Schema],
+        reasons: Blocked,
+        lost: Vec<String>,
+    ) -> Result<(), Blocked> {
         if !reasons.is_empty() && kept.iter().all(|form| form.get("type") == Some(&json!("null"))) {
             return Err(reasons);
         }
@@ -157,6 +175,11 @@ impl<'r> Narrow<'r> {
                 &reason.keyword,
                 format!("this form is left out: {}", reason.why),
             );
+        }
+        for form in lost {
+            if !self.lost.contains(&form) {
+                self.lost.push(form);
+            }
         }
         Ok(())
     }
@@ -203,6 +226,11 @@ impl<'r> Narrow<'r> {
 /// Why a schema that is no object has no strict form.
 pub(super) fn boolean(schema: &Value) -> &'static str {
     if *schema == json!(false) { "nothing is accepted here" } else { "any value is accepted here" }
+}
+
+pub(super) fn with_article(name: &str) -> String {
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {name}")
 }
 
 /// Several forms of one value: plain types in one list, everything else as alternatives.

@@ -112,11 +112,15 @@ fn what_strict_mode_cannot_say_is_said_in_another_way_where_that_is_smaller() {
             json!({"type": "array", "items": {"type": "null"}, "maxItems": 4}),
             json!({"type": "array", "items": {"type": "null"}, "maxItems": 4}),
         ),
-        (Anthropic, json!({"type": ["string", "array"]}), json!({"type": "string"})),
+        (
+            Anthropic,
+            json!({"type": ["string", "array"]}),
+            json!({"type": "string", "description": "(the tool also takes an array, which cannot be sent here)"}),
+        ),
         (
             Anthropic,
             json!({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": true}], "title": "T"}),
-            json!({"type": "string", "title": "T"}),
+            json!({"type": "string", "title": "T", "description": "(the tool also takes an object, which cannot be sent here)"}),
         ),
         (
             Anthropic,
