@@ -820,3 +820,33 @@ async fn two_turns_keep_the_tools_they_began_with() {
     assert_eq!(old[0].status(), Status::Ok);
     assert_eq!(refused(&new[0]), (Resolve, UnknownTool));
 }
+
+/// A policy that fails where it is asked.
+struct Failing {
+    on_forbids: bool,
+}
+
+impl tollgate::policy::Policy for Failing {
+    fn forbids(&self, _: &tollgate::policy::Query<'_>) -> Option<tollgate::policy::Verdict> {
+        assert!(!self.on_forbids, "the rules are gone");
+        None
+    }
+
+    fn decide(&self, _: &tollgate::policy::Query<'_>) -> tollgate::policy::Verdict {
+        panic!("the rules are gone")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_that_panics_lets_nothing_run() {
+    for on_forbids in [true, false] {
+        let runs = Count::default();
+        let registry = tollgate::Registry::new().with(reader("read").answers(&runs, fine())).unwrap();
+        let gate = tollgate::Tollgate::builder(registry).policy(Failing { on_forbids }).build();
+        let run = tollgate::guard::Run::new("r");
+        let scope = std::sync::Arc::new(tollgate::Scope::new(run, tollgate::guard::Workspace::new("/work")));
+        let settled = gate.call(&scope, tollgate::Proposed::new("1", "read", "{}")).await;
+        assert_eq!(settled.refusal().unwrap().code, tollgate::outcome::RefusalCode::Internal);
+        assert_eq!(runs.get(), 0);
+    }
+}

@@ -8,7 +8,12 @@ use std::{
 use futures_util::FutureExt;
 use serde_json::Value;
 
-use super::{Call, Refused, before::Prepared, check::denied, validate::Invocation};
+use super::{
+    Call, Refused,
+    before::Prepared,
+    check::{denied, policy_says},
+    validate::Invocation,
+};
 use crate::{
     event::What,
     guard::{Breakers, Probe, cancellable, panic_text},
@@ -120,7 +125,7 @@ fn judge(invocation: &Invocation, base: &mut super::Base, policy: &dyn Policy) -
             "The tool's own permission check failed, so it did not run.",
         ))
     });
-    let verdict = policy.decide(&invocation.query(&base.scope));
+    let verdict = policy_says(|| policy.decide(&invocation.query(&base.scope)))?;
     match (verdict.decision, opinion) {
         (Decision::Deny, _) => Err(denied(&invocation.tool.label, verdict)),
         (_, Opinion::Deny(refusal)) => Err(refusal),
