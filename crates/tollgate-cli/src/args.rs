@@ -2,7 +2,8 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Parser, Subcommand, error::ErrorKind};
+use clap::{Parser, Subcommand, ValueEnum, error::ErrorKind};
+use tollgate::schema::{Provider, Target};
 
 use crate::{exit::Exit, words};
 
@@ -23,12 +24,20 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 the tool failed, 2 bad usage, 3 
 pub(crate) enum Command {
     /// One call through the whole path
     Call(Call),
+    /// A model's turn in, the message with its results out
+    Batch(Batch),
     /// What would happen to a call, and why; runs nothing
     Explain(Explain),
+    /// What a model is offered: its tools, their cost, their defects, a provider's form
+    #[command(subcommand)]
+    Tools(Tools),
+    /// JSON Schema on stdin; a schema on stdout
+    #[command(subcommand)]
+    Schema(Schema),
     /// What is set up, what is not, and what to do about it
     Doctor(Plain),
     /// A short demonstration on mock tools
-    Demo(Plain),
+    Demo(Demo),
     /// A completion script for your shell, on stdout
     Completions(Completions),
 }
@@ -46,8 +55,203 @@ pub(crate) struct Call {
     /// A key under which the call takes effect at most once
     #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,
+    /// What happens to the call, as JSON on stderr, one event a line
+    #[arg(long)]
+    pub(crate) events: bool,
     #[command(flatten)]
     shared: Shared,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = BATCH_HELP)]
+pub(crate) struct Batch {
+    /// The turn: a response body or a bare assistant message; stdin when left out
+    #[arg(value_name = "FILE|-")]
+    pub(crate) file: Option<PathBuf>,
+    /// Whose form the turn comes in and its results go back in
+    #[arg(long, value_name = "FORM")]
+    pub(crate) format: Form,
+    /// The turn comes as stream events: SSE text, or one JSON object a line
+    #[arg(long)]
+    pub(crate) events: bool,
+    /// {"route","caller","run","turn","approvals"} of the turn; --route and --caller go before it
+    #[arg(long, value_name = "JSON|@FILE")]
+    pub(crate) context: Option<String>,
+    /// What happens to each call, as JSON on stderr, one event a line
+    #[arg(long)]
+    pub(crate) trace_events: bool,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+const BATCH_HELP: &str = "The plain form is {\"calls\":[{\"id\",\"name\",\"input\",\"idempotency_key\"?}],\"context\"?:{…}} in and \
+                          {\"results\":[…]} out.\nExits with 0 whenever it printed a results message, whatever \
+                          became of the calls; with 1 when the input is no turn.";
+
+/// The forms a turn comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// Anthropic Messages
+    Anthropic,
+    /// `OpenAI` Responses
+    #[value(name = "openai-responses", alias = "openai_responses")]
+    OpenAiResponses,
+    /// `OpenAI` chat completions
+    #[value(name = "openai-chat", alias = "openai_chat")]
+    OpenAiChat,
+    /// A list of calls
+    Plain,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tools {
+    /// Every tool with what it costs in a prompt
+    List(List),
+    /// Everything about one tool
+    Show(Show),
+    /// The tools that fit some words, best first
+    Search(Search),
+    /// What good tool design asks for and these tools do not have, each with the fix
+    Lint(Lint),
+    /// The `tools` array of a provider, on stdout
+    Export(Export),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) target: ForProvider,
+    #[command(flatten)]
+    catalogue: Catalogue,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Show {
+    /// The tool's name
+    pub(crate) tool: String,
+    #[command(flatten)]
+    pub(crate) target: ForProvider,
+    #[command(flatten)]
+    catalogue: Catalogue,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Search {
+    /// A tool's name, or words for what it should do
+    pub(crate) query: String,
+    /// How many tools at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    pub(crate) limit: usize,
+    #[command(flatten)]
+    catalogue: Catalogue,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Lint {
+    /// Exit with 1 when there is a finding that is more than information
+    #[arg(long)]
+    pub(crate) deny: bool,
+    #[command(flatten)]
+    pub(crate) target: ForProvider,
+    #[command(flatten)]
+    tools: OnlyTools,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Export {
+    /// Whose form
+    #[arg(long, value_name = "PROVIDER")]
+    pub(crate) provider: ProviderName,
+    /// Have the provider hold the model to each schema that can be said strictly
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    catalogue: Catalogue,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Schema {
+    /// The same schema without references
+    Flatten(Flatten),
+    /// The schema as a provider takes it; what became of it, on stderr
+    Project(Project),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = FLATTEN_HELP)]
+pub(crate) struct Flatten {
+    /// The schema; stdin when left out
+    #[arg(value_name = "FILE|-")]
+    pub(crate) file: Option<PathBuf>,
+    /// As without it: the output is JSON either way
+    #[arg(long)]
+    json: bool,
+}
+
+const FLATTEN_HELP: &str = "A schema that cannot be flattened: exit 3 and {\"code\",\"message\"} on stdout, the code one \
+                            of recursive_ref, external_ref, unresolvable_ref, dynamic_ref, too_large, unsupported.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Project {
+    /// The schema; stdin when left out
+    #[arg(value_name = "FILE|-")]
+    pub(crate) file: Option<PathBuf>,
+    /// Whose form
+    #[arg(long, value_name = "PROVIDER")]
+    pub(crate) provider: ProviderName,
+    /// Have the provider hold the model to the schema, where that can be said
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// The report on stderr as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The providers, by the names people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProviderName {
+    /// Anthropic Messages
+    Anthropic,
+    /// `OpenAI` Responses
+    #[value(name = "openai-responses", alias = "openai_responses")]
+    OpenAiResponses,
+    /// `OpenAI` chat completions
+    #[value(name = "openai-chat", alias = "openai_chat")]
+    OpenAiChat,
+}
+
+/// The provider a command may be told to look with the eyes of.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ForProvider {
+    /// Whose form the tools are looked at in
+    #[arg(long, value_name = "PROVIDER")]
+    pub(crate) provider: Option<ProviderName>,
+    /// As the provider is sent them when it shall hold the model to the schemas
+    #[arg(long, requires = "provider")]
+    pub(crate) strict: bool,
+}
+
+/// What the commands about tools understand.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Catalogue {
+    #[command(flatten)]
+    tools: OnlyTools,
+    /// Leave out tools that are refused outright (repeatable)
+    #[arg(long, value_name = "RULE")]
+    deny: Vec<String>,
+}
+
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct OnlyTools {
+    /// Mock tools: a mocks file, an MCP `tools/list` reply, or a provider's `tools` array (repeatable)
+    #[arg(long, value_name = "FILE")]
+    mocks: Vec<PathBuf>,
+    /// The route: only its tools are looked at
+    #[arg(long, value_name = "NAME")]
+    route: Option<String>,
+    /// JSON on stdout, one object a line where there are many
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -61,12 +265,24 @@ pub(crate) struct Explain {
     /// Many calls: {"id","tool","input"} per line in, one explanation per line out
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", conflicts_with = "tool")]
     pub(crate) jsonl: Option<PathBuf>,
+    /// Nothing runs, so there are none; taken so that one word more or less turns a call into its explanation
+    #[arg(long, hide = true)]
+    events: bool,
     #[command(flatten)]
     shared: Shared,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Plain {
+    #[command(flatten)]
+    shared: Shared,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Demo {
+    /// What happens to each call, as JSON on stderr, one event a line
+    #[arg(long)]
+    pub(crate) events: bool,
     #[command(flatten)]
     shared: Shared,
 }
@@ -110,9 +326,6 @@ pub(crate) struct Shared {
     /// JSON on stdout, one object a line where there are many
     #[arg(long)]
     pub(crate) json: bool,
-    /// What happens to each call, as JSON on stderr, one event a line
-    #[arg(long)]
-    pub(crate) events: bool,
 }
 
 /// What the environment says. This is the one place that reads it.
@@ -127,18 +340,73 @@ pub(crate) struct Environment {
 /// The command and what all commands share; or, when that is all there is to say, the exit code.
 pub(crate) fn read() -> Result<(Command, Shared), Exit> {
     let Args { mut command, shared } = Args::try_parse().map_err(|error| tell(&error))?;
-    let inner = std::mem::take(command.shared());
+    let inner = command.take_shared();
     Ok((command, shared.and(inner)))
 }
 
 impl Command {
-    fn shared(&mut self) -> &mut Shared {
-        match self {
+    fn take_shared(&mut self) -> Shared {
+        let shared = match self {
             Self::Call(call) => &mut call.shared,
+            Self::Batch(batch) => &mut batch.shared,
             Self::Explain(explain) => &mut explain.shared,
-            Self::Doctor(plain) | Self::Demo(plain) => &mut plain.shared,
+            Self::Doctor(plain) => &mut plain.shared,
+            Self::Demo(demo) => &mut demo.shared,
             Self::Completions(completions) => &mut completions.shared,
+            Self::Tools(tools) => return tools.take_shared(),
+            Self::Schema(_) => return Shared::default(),
+        };
+        std::mem::take(shared)
+    }
+}
+
+impl Tools {
+    fn take_shared(&mut self) -> Shared {
+        let catalogue = match self {
+            Self::List(list) => &mut list.catalogue,
+            Self::Show(show) => &mut show.catalogue,
+            Self::Search(search) => &mut search.catalogue,
+            Self::Export(export) => &mut export.catalogue,
+            Self::Lint(lint) => return std::mem::take(&mut lint.tools).shared(Vec::new()),
+        };
+        let Catalogue { tools, deny } = std::mem::take(catalogue);
+        tools.shared(deny)
+    }
+}
+
+impl OnlyTools {
+    fn shared(self, deny: Vec<String>) -> Shared {
+        let Self { mocks, route, json } = self;
+        Shared { mocks, deny, route, json, ..Shared::default() }
+    }
+}
+
+impl From<ProviderName> for Provider {
+    fn from(name: ProviderName) -> Self {
+        match name {
+            ProviderName::Anthropic => Self::Anthropic,
+            ProviderName::OpenAiResponses => Self::OpenAiResponses,
+            ProviderName::OpenAiChat => Self::OpenAiChat,
         }
+    }
+}
+
+impl Form {
+    /// The provider; `None` for the plain form.
+    pub(crate) fn provider(self) -> Option<Provider> {
+        match self {
+            Self::Anthropic => Some(Provider::Anthropic),
+            Self::OpenAiResponses => Some(Provider::OpenAiResponses),
+            Self::OpenAiChat => Some(Provider::OpenAiChat),
+            Self::Plain => None,
+        }
+    }
+}
+
+impl ForProvider {
+    pub(crate) fn target(&self) -> Option<Target> {
+        let strict = self.strict;
+        self.provider.map(|provider| Target { provider: provider.into(), strict })
     }
 }
 
@@ -155,7 +423,6 @@ impl Shared {
             caller: later.caller.or(self.caller),
             results: later.results.or(self.results),
             json: self.json || later.json,
-            events: self.events || later.events,
             ..self
         }
     }

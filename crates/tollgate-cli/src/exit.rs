@@ -63,6 +63,11 @@ impl Fault {
         Self { exit: Exit::Usage, message: message.into(), hint: hint.into() }
     }
 
+    /// What came in is not what it was said to be.
+    pub(crate) fn input(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { exit: Exit::Failed, message: message.into(), hint: hint.into() }
+    }
+
     /// The machine did not do its part.
     pub(crate) fn machine(doing: &str, error: &std::io::Error) -> Self {
         Self {

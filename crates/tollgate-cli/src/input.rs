@@ -1,6 +1,6 @@
-//! The arguments of a call, from the command line or stdin, bounded and untouched.
+//! What comes in, from the command line, a file or stdin: bounded and untouched.
 
-use std::io::Read as _;
+use std::{io::Read, path::Path};
 
 use tollgate::{Proposed, call::MAX_INPUT_BYTES};
 
@@ -20,6 +20,29 @@ pub(crate) fn propose(id: &str, tool: &str, input: Option<&str>) -> Result<Propo
         }
         text => Ok(Proposed::new(id, tool, text.unwrap_or("{}"))),
     }
+}
+
+/// A file that was named, or stdin, read no further than `most` bytes.
+pub(crate) fn source(file: Option<&Path>, most: usize) -> Result<Box<dyn Read>, Fault> {
+    match file.filter(|file| *file != Path::new("-")) {
+        None => Ok(Box::new(std::io::stdin().lock().take(most as u64))),
+        Some(file) => {
+            let open = std::fs::File::open(file).map_err(|error| {
+                let message = format!("{} cannot be read: {error}", file.display());
+                Fault::usage(message, "name a file that can be read, or `-` for stdin.")
+            })?;
+            Ok(Box::new(open.take(most as u64)))
+        }
+    }
+}
+
+/// The same, all at once.
+pub(crate) fn read(file: Option<&Path>, most: usize) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::new();
+    source(file, most)?
+        .read_to_end(&mut bytes)
+        .map_err(|error| Fault::machine("reading the input", &error))?;
+    Ok(bytes)
 }
 
 /// Bytes that are no text are answered as such: replacing some of them would run what nobody wrote.

@@ -1,12 +1,15 @@
 //! Mocks files become a registry; what cannot be used is named and nothing else is lost to it.
 
 use std::{
+    collections::HashMap,
     io::Read as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use tollgate::{
     Registry,
+    catalog::lint::Declared,
     testing::{Mocks, SetAside},
 };
 
@@ -17,6 +20,8 @@ use crate::exit::Fault;
 pub(crate) struct Loaded {
     pub(crate) registry: Registry,
     pub(crate) files: Vec<File>,
+    /// What the definitions say beyond the metadata, by the name each tool goes by.
+    pub(crate) declared: HashMap<Arc<str>, Declared>,
 }
 
 /// What came of one file.
@@ -60,6 +65,9 @@ impl Loaded {
         for (path, mocks) in files {
             let before = loaded.registry.specs().count();
             let routes = mocks.routes().map(ToString::to_string).collect();
+            for (label, declared) in mocks.declared() {
+                loaded.declared.entry(label.clone()).or_insert_with(|| declared.clone());
+            }
             let (registry, set_aside) = mocks.register(loaded.registry);
             let tools = registry.specs().count() - before;
             loaded.registry = registry;

@@ -24,7 +24,7 @@ pub(crate) fn run(call: &Call, shared: &Shared) -> Result<Exit, Fault> {
     let walked = runtime.block_on(async {
         let world = World::build(shared, Wanted::Tool(&call.tool))?;
         words::set_aside(&world.loaded);
-        let events = shared.events.then(|| Writer::start(&world.gate));
+        let events = call.events.then(|| Writer::start(&world.gate));
         let (settled, interrupted) = walk(&world, proposed).await;
         if let Some(events) = events {
             events.finish();

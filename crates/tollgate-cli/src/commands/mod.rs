@@ -6,9 +6,12 @@ use crate::{
 };
 
 mod call;
+mod batch;
 mod explain;
 mod jsonl;
 mod line;
+mod tools;
+mod schema;
 mod doctor;
 mod demo;
 mod completions;
@@ -17,9 +20,12 @@ mod completions;
 pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
     match command {
         Command::Call(call) => call::run(&call, shared),
+        Command::Batch(batch) => batch::run(&batch, shared),
         Command::Explain(explain) => explain::run(&explain, shared),
+        Command::Tools(tools) => tools::run(&tools, shared),
+        Command::Schema(schema) => schema::run(&schema),
         Command::Doctor(_) => doctor::run(shared),
-        Command::Demo(_) => demo::run(shared),
+        Command::Demo(demo) => demo::run(&demo, shared),
         Command::Completions(completions) => completions::run(&completions),
     }
 }

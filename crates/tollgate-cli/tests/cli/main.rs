@@ -14,5 +14,8 @@ mod explanations;
 mod lines;
 mod mocks_files;
 mod bad_input;
+mod turns;
+mod schemas;
+mod catalogue;
 mod health;
 mod demonstration;

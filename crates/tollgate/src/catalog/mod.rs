@@ -6,6 +6,10 @@ mod search;
 mod deferred;
 mod snapshot;
 mod offer;
+pub mod lint;
+
+#[cfg(test)]
+mod lint_tests;
 
 pub use deferred::{Loaded, ToolSearch, ToolSearchArgs};
 pub use filter::Filter;

@@ -1,10 +1,12 @@
 //! Finds the tools in any of the forms they come in, and loads each by itself.
 
+use std::{collections::HashMap, sync::Arc};
+
 use serde_json::{Map, Value};
 
 use super::{BadMocks, SetAside, Why, fields::Fields, fields::kind, tool::mock};
 use crate::{
-    catalog::{Registry, label},
+    catalog::{Registry, label, lint::Declared},
     json::shorten,
     tool::{DynTool, Route},
 };
@@ -15,6 +17,7 @@ pub struct Mocks {
     tools: Vec<DynTool>,
     routes: Vec<(Route, Vec<String>)>,
     set_aside: Vec<SetAside>,
+    declared: HashMap<Arc<str>, Declared>,
 }
 
 impl Mocks {
@@ -48,6 +51,11 @@ impl Mocks {
         self.routes.iter().map(|(route, _)| route)
     }
 
+    /// What each definition says beyond the metadata, by the name its tool goes by.
+    pub fn declared(&self) -> &HashMap<Arc<str>, Declared> {
+        &self.declared
+    }
+
     /// What did not load so far.
     pub fn set_aside(&self) -> &[SetAside] {
         &self.set_aside
@@ -68,7 +76,7 @@ impl Mocks {
     /// Registers the tools and routes, in the file's order. Gives back everything that was set aside, now or
     /// while loading.
     pub fn register(self, registry: Registry) -> (Registry, Vec<SetAside>) {
-        let Self { tools, routes, mut set_aside } = self;
+        let Self { tools, routes, mut set_aside, .. } = self;
         let (mut registry, errors) = registry.with_each(tools);
         set_aside.extend(errors.into_iter().map(SetAside::from));
         for (route, tools) in routes {
@@ -90,7 +98,10 @@ impl Mocks {
             _ => format!("tools[{index}]"),
         };
         match mock(definition) {
-            Ok(tool) => self.tools.push(tool),
+            Ok((tool, declared)) => {
+                self.declared.entry(label(&tool.metadata().id)).or_insert(declared);
+                self.tools.push(tool);
+            }
             Err(why) => self.set_aside.push(SetAside { what, why }),
         }
     }

@@ -63,8 +63,9 @@ impl CallIds {
 
 fn name_of(name: Loose<'_>) -> (String, Option<String>) {
     match name {
-        Loose::Text(text) if !text.is_empty() => (text.into_owned(), None),
-        Loose::Text(_) | Loose::Null => (String::new(), Some("The call names no tool.".to_owned())),
+        // An empty one is a name that no tool has.
+        Loose::Text(text) => (text.into_owned(), None),
+        Loose::Null => (String::new(), Some("The call names no tool.".to_owned())),
         Loose::Scalar(text) => {
             let fault = format!("The name of the tool is not a string but {}.", shorten(&text, 40));
             (text, Some(fault))

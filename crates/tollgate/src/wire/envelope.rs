@@ -33,6 +33,11 @@ impl<'a> Fields<'a> {
         self.get(key).filter(|raw| raw.get() != "null")
     }
 
+    /// Every key, in order.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(key, _)| &**key)
+    }
+
     /// Every value under a key.
     pub(super) fn all(&self, key: &str) -> impl Iterator<Item = &'a RawValue> {
         self.0.iter().filter(move |(name, _)| name == key).map(|(_, raw)| *raw)
@@ -111,20 +116,22 @@ fn kind_and_message(fields: &Fields<'_>) -> (String, String) {
 
 /// The error for JSON that is something else than a turn, with a word on what it looks like.
 pub(super) fn not_a_turn(provider: Provider, missing: &str, fields: Option<&Fields<'_>>) -> WireError {
-    let looks_like = fields.and_then(|fields| {
-        let has = |key| fields.get(key).is_some();
-        match () {
-            () if has("choices") || has("tool_calls") => Some(Provider::OpenAiChat),
-            () if has("output") => Some(Provider::OpenAiResponses),
-            () if has("content") => Some(Provider::Anthropic),
-            () => None,
-        }
-    });
-    let message = match looks_like {
+    let message = match fields.and_then(looks_like) {
         Some(other) if other != provider => format!("{missing}; it looks like {other}"),
         _ => missing.to_owned(),
     };
     WireError::NotATurn { provider, message }
+}
+
+/// Whose turn an object looks like.
+pub(super) fn looks_like(fields: &Fields<'_>) -> Option<Provider> {
+    let has = |key| fields.get(key).is_some();
+    match () {
+        () if has("choices") || has("tool_calls") => Some(Provider::OpenAiChat),
+        () if has("output") => Some(Provider::OpenAiResponses),
+        () if has("content") => Some(Provider::Anthropic),
+        () => None,
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {

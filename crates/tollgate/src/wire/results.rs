@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use super::{Provider, anthropic, history::NO_OUTPUT, image, openai_chat, openai_responses};
-use crate::outcome::{Failure, FailureKind, Item, Outcome, Refusal, Settled};
+use crate::outcome::{Failure, FailureKind, Item, Outcome, Refusal, RefusalCode, Settled, Status};
 
 /// The next message with the results of a turn, in the order given.
 ///
@@ -22,6 +22,29 @@ pub fn results_message_with(provider: Provider, answers: &[Settled], images: Cha
         Provider::OpenAiResponses => openai_responses::results(answers),
         Provider::OpenAiChat => openai_chat::results(answers, images),
     }
+}
+
+/// The next message after a turn that holds no call to be answered and is wrong as a whole: it says so, in the
+/// words of the user, since there is no id to answer under.
+pub fn fault_message(provider: Provider, faults: &[String]) -> Value {
+    let text = fault_text(&faults.join(" ")).to_string();
+    match provider {
+        Provider::Anthropic => json!({"role": "user", "content": [{"type": "text", "text": text}]}),
+        Provider::OpenAiResponses => {
+            json!([{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}])
+        }
+        Provider::OpenAiChat => json!([{"role": "user", "content": text}]),
+    }
+}
+
+/// A fault of a turn, in the form of a refusal.
+pub(super) fn fault_text(fault: &str) -> Value {
+    json!({
+        "status": Status::Refused,
+        "code": RefusalCode::ProtocolError,
+        "reason": fault,
+        "hint": "Nothing ran. Propose each call again, whole and with an id of its own.",
+    })
 }
 
 /// What becomes of pictures in chat completions, whose results are text only.

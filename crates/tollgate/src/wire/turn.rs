@@ -98,6 +98,12 @@ pub enum WireError {
         /// What is missing or odd.
         message: String,
     },
+    /// JSON, but no turn in the plain form.
+    #[error("this is not a turn in the plain form: {message}")]
+    NotPlain {
+        /// What is missing or odd.
+        message: String,
+    },
     /// The provider answered with an error of its own.
     #[error("the provider answered {kind}: {message}")]
     Provider {

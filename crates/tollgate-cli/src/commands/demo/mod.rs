@@ -11,7 +11,7 @@ use tollgate::{
 };
 
 use crate::{
-    args::{Environment, Shared},
+    args::{Demo, Environment, Shared},
     events::Writer,
     exit::{Exit, Fault},
     words,
@@ -31,17 +31,17 @@ const TOOLS: &str = include_str!("../../../demo/tools.json");
 /// More events than the whole demonstration has.
 const EVENTS: usize = 1_000;
 
-pub(crate) fn run(shared: &Shared) -> Result<Exit, Fault> {
+pub(crate) fn run(demo: &Demo, shared: &Shared) -> Result<Exit, Fault> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
-    let shown = runtime.block_on(show(shared));
+    let shown = runtime.block_on(show(demo, shared));
     runtime.shutdown_background();
     shown
 }
 
-async fn show(shared: &Shared) -> Result<Exit, Fault> {
+async fn show(demo: &Demo, shared: &Shared) -> Result<Exit, Fault> {
     let gate = gate()?;
-    let writer = shared.events.then(|| Writer::start(&gate));
+    let writer = demo.events.then(|| Writer::start(&gate));
     let workspace = Workspace::new("/demo");
     let run = Run::new("demo");
     if !shared.json {

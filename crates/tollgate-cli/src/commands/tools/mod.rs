@@ -1,0 +1,69 @@
+//! `tollgate tools`: what a model is offered, what it costs, what is wrong with it, and how a provider gets it.
+
+use tollgate::{
+    catalog::{Loaded as Searched, Snapshot},
+    schema::{Provider, Target},
+    tool::Route,
+};
+
+use crate::{
+    args::{Shared, Tools},
+    exit::{Exit, Fault},
+    mocks::{Loaded, Wanted},
+    words, world,
+};
+
+mod list;
+mod show;
+mod lint;
+mod export;
+
+/// The tools a command looks at.
+struct Catalogue {
+    loaded: Loaded,
+    snapshot: Snapshot,
+    route: Option<Route>,
+    json: bool,
+}
+
+pub(crate) fn run(tools: &Tools, shared: &Shared) -> Result<Exit, Fault> {
+    let rules = world::rules(shared)?;
+    let loaded = Loaded::load(&shared.mocks, Wanted::All)?;
+    words::set_aside(&loaded);
+    if loaded.is_empty() {
+        words::talk("note: no tools are loaded; give --mocks FILE.");
+    }
+    let snapshot = Snapshot::take(&loaded.registry, &rules, &Searched::default());
+    let route = shared.route.as_ref().map(Route::new);
+    if let Some(route) = route.as_ref().filter(|route| snapshot.reachable(Some(route)).next().is_none()) {
+        words::talk(&format!("note: the route {:?} exposes no tool.", route.as_str()));
+    }
+    let catalogue = Catalogue { loaded, snapshot, route, json: shared.json };
+    match tools {
+        Tools::List(list) => list::run(&catalogue, list.target.target()),
+        Tools::Show(show) => show::run(&catalogue, &show.tool, show.target.target()),
+        Tools::Search(search) => list::search(&catalogue, &search.query, search.limit),
+        Tools::Lint(lint) => lint::run(&catalogue, lint),
+        Tools::Export(export) => {
+            export::run(&catalogue, Target { provider: export.provider.into(), strict: export.strict })
+        }
+    }
+}
+
+/// Whose form costs are counted in where no provider was named.
+const USUAL: Target = Target { provider: Provider::Anthropic, strict: false };
+
+/// Rows of words below each other, all columns but the last as wide as their widest word.
+fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    const WIDEST: usize = 60;
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| row[column].chars().count().min(WIDEST));
+        widths.max().unwrap_or_default()
+    };
+    let widths: Vec<_> = (0..COLUMNS).map(width).collect();
+    let line = |row: &[String; COLUMNS]| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}", width = *width));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
