@@ -11,7 +11,7 @@ use tollgate::{
     tool::ToolBuilder,
 };
 
-use crate::table::{Row, best_of};
+use crate::table::{Row, best_of, wanted};
 
 const CALLS: u32 = 500;
 const INPUT: &str = r#"{"a":12,"b":30}"#;
@@ -94,7 +94,7 @@ impl Floor {
     }
 }
 
-fn gate(tools: usize, inline: Option<Arc<dyn Spawner>>) -> Tollgate {
+pub(crate) fn gate(tools: usize, inline: Option<Arc<dyn Spawner>>) -> Tollgate {
     let mut registry = Registry::new().with(Add { name: "add".into() }).expect("registers");
     for at in 1..tools {
         let other = ToolBuilder::new(&format!("tool_{at}"), "Another.", schema())
@@ -127,7 +127,7 @@ pub(crate) fn rows(runtime: &tokio::runtime::Runtime) -> Vec<Row> {
         ("whole path, one observer, 1,000 tools", 1_000, true, Some(2.0)),
         ("whole path, one observer, 10,000 tools", 10_000, true, Some(2.0)),
     ] {
-        if std::env::args().nth(1).is_some_and(|only| !name.contains(&only)) {
+        if !wanted(name) {
             continue;
         }
         let gate = gate(tools, None);

@@ -2,28 +2,65 @@
 
 use std::time::{Duration, Instant};
 
-/// One figure.
+/// One figure against its floor.
 pub(crate) struct Row {
     name: String,
     floor_name: String,
-    floor: Duration,
-    figure: Duration,
+    floor: Measure,
+    figure: Measure,
     limit: Option<f64>,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Measure {
+    Time(Duration),
+    Kibibytes(u32),
+}
+
+/// True for what the first word of the command line asks for; without one, everything.
+pub(crate) fn wanted(name: &str) -> bool {
+    std::env::args().nth(1).is_none_or(|only| name.contains(&only))
 }
 
 impl Row {
     pub(crate) fn ratio(
         name: &str,
         floor_name: &str,
-        floor: Duration,
-        figure: Duration,
+        floor: impl Into<Measure>,
+        figure: impl Into<Measure>,
         limit: Option<f64>,
     ) -> Self {
+        let (floor, figure) = (floor.into(), figure.into());
         Self { name: name.to_owned(), floor_name: floor_name.to_owned(), floor, figure, limit }
     }
 
     fn value(&self) -> f64 {
-        self.figure.as_secs_f64() / self.floor.as_secs_f64()
+        self.figure.amount() / self.floor.amount()
+    }
+}
+
+impl Measure {
+    fn amount(self) -> f64 {
+        match self {
+            Self::Time(time) => time.as_secs_f64(),
+            Self::Kibibytes(size) => f64::from(size),
+        }
+    }
+}
+
+impl From<Duration> for Measure {
+    fn from(time: Duration) -> Self {
+        Self::Time(time)
+    }
+}
+
+impl std::fmt::Display for Measure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Time(time) => f.pad(&format!("{time:.2?}")),
+            Self::Kibibytes(size) => f.pad(&format!("{size} KiB")),
+        }
     }
 }
 
@@ -56,10 +93,10 @@ pub(crate) fn print(title: &str, rows: &[Row]) -> bool {
         let over = row.limit.is_some_and(|limit| row.value() > limit);
         good &= !over;
         println!(
-            "{:<52} {:>12} {:>12} {:>7.2} {:>7}  {}{}",
+            "{:<52} {:>12} {:>12} {:>7.3} {:>7}  {}{}",
             row.name,
-            format!("{:.2?}", row.floor),
-            format!("{:.2?}", row.figure),
+            row.floor,
+            row.figure,
             row.value(),
             row.limit.map_or("-".to_owned(), |limit| format!("{limit:.2}")),
             row.floor_name,

@@ -130,15 +130,12 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = fields.next_key::<String>()? {
-            let value = fields.next_value_seed(Strict)?;
             match map.entry(key) {
-                Entry::Vacant(entry) => {
-                    entry.insert(value);
+                Entry::Vacant(free) => free.insert(fields.next_value_seed(Strict)?),
+                Entry::Occupied(taken) => {
+                    return Err(de::Error::custom(format_args!("{DUPLICATE}{}", taken.key())));
                 }
-                Entry::Occupied(entry) => {
-                    return Err(de::Error::custom(format_args!("{DUPLICATE}{}", entry.key())));
-                }
-            }
+            };
         }
         Ok(Value::Object(map))
     }

@@ -62,3 +62,8 @@ pub mod __private {
     pub use serde;
     pub use serde_json;
 }
+
+// The README's program is compiled and run with the other documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

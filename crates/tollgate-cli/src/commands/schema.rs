@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tollgate::schema::{Entry, FlattenError, ProjectError, Projection, Report, Target, flatten, project};
+use tollgate::schema::{
+    FlattenError, ProjectError, Projection, Report, ReportEntry, Target, flatten, project,
+};
 
 use crate::{
     args::{Project, Schema},
@@ -95,7 +97,7 @@ pub(crate) fn report_lines(report: &Report) -> Vec<String> {
     kinds.into_iter().flat_map(|(kind, entries)| entries.iter().map(move |entry| line(kind, entry))).collect()
 }
 
-fn line(kind: &str, entry: &Entry) -> String {
+fn line(kind: &str, entry: &ReportEntry) -> String {
     let place = if entry.pointer.is_empty() { "/" } else { &entry.pointer };
     words::entry::<10>(kind, &format!("{place} {}: {}", entry.keyword, entry.why).replace('\n', " "))
 }

@@ -58,6 +58,7 @@ impl Call<Executed> {
                         "The call failed; its message is withheld because the hook `{}` failed.",
                         hook.name()
                     );
+                    failure.hint = None;
                     "failed; the message is withheld"
                 }
                 _ => "failed",

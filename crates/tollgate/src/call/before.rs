@@ -44,12 +44,15 @@ impl Call<Checked> {
         let mut rewritten = None;
         for hook in hooks.of(&invocation.tool.spec) {
             let call = hooked(&invocation, &base.id, &base.scope);
-            let token = base.lane.token(&base.scope);
+            let token = base.lane.until_started(&base.scope);
             let answer = guarded(hook.before(&call), hook.timeout(), token, &mut base.trail).await;
             let did = match verdict(answer, hook.kind()) {
                 Ok(Before::Pass) => continue,
                 Ok(Before::Context(words)) => {
-                    base.context.push(words);
+                    // After a rewrite a hook is asked again and may say the same again.
+                    if !base.context.contains(&words) {
+                        base.context.push(words);
+                    }
                     "added context".to_owned()
                 }
                 Ok(Before::Rewrite(args)) if args == invocation.args => continue,

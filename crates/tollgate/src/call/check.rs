@@ -1,5 +1,7 @@
 //! Phase 2: nothing forbids the call, it stays inside the roots, and the tool's own rules hold.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::{
     Call, Refused,
     validate::{Invocation, Validated},
@@ -46,8 +48,10 @@ impl Call<Checked> {
 }
 
 fn forbidden(policy: &dyn Policy, invocation: &Invocation, scope: &crate::tool::Scope) -> Option<Refusal> {
-    if let Some(verdict) = policy.forbids(&invocation.query(scope)) {
-        return Some(denied(&invocation.tool.label, verdict));
+    match policy_says(|| policy.forbids(&invocation.query(scope))) {
+        Ok(Some(verdict)) => return Some(denied(&invocation.tool.label, verdict)),
+        Ok(None) => {}
+        Err(refusal) => return Some(refusal),
     }
     outside_roots(&invocation.effects, scope).map(|path| {
         Refusal::new(
@@ -56,6 +60,12 @@ fn forbidden(policy: &dyn Policy, invocation: &Invocation, scope: &crate::tool::
         )
         .with_hint("Stay inside the working folder.")
     })
+}
+
+/// A policy that fails has not said yes.
+pub(super) fn policy_says<T>(ask: impl FnOnce() -> T) -> Result<T, Refusal> {
+    catch_unwind(AssertUnwindSafe(ask))
+        .map_err(|_| Refusal::new(RefusalCode::Internal, "The policy failed, so the call did not run."))
 }
 
 /// The words for a rule that says no, here and in phase 4.
@@ -71,7 +81,7 @@ pub(super) fn denied(tool: &str, verdict: Verdict) -> Refusal {
 async fn own_rules(invocation: &Invocation, base: &mut super::Base) -> Result<(), Refusal> {
     let tool = &invocation.tool;
     let check = tool.tool.check(&base.scope, &invocation.typed);
-    match guarded(check, CHECK_LIMIT, base.lane.token(&base.scope), &mut base.trail).await {
+    match guarded(check, CHECK_LIMIT, base.lane.until_started(&base.scope), &mut base.trail).await {
         Guarded::Done(answer) => answer,
         Guarded::Panicked(panic) => {
             base.trail.note(|| What::Fault { message: panic.into() });

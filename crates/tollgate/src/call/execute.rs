@@ -15,7 +15,7 @@ use crate::{
         Breakers, Claim, Ended, Fence, Fingerprint, Health, Ledger, Pulse, Reservation, Slot, Spawner, Start,
         cancellable, drive, later, panic_text,
     },
-    outcome::{Failure, FailureKind, Outcome, Output, Phase, Refusal, RefusalCode},
+    outcome::{Answer, Failure, FailureKind, Offloaded, Outcome, Output, Phase, Refusal, RefusalCode},
     tool::{Cx, IdempotencyKey},
 };
 
@@ -30,6 +30,8 @@ pub(super) struct Ran {
     pub(super) outcome: Outcome,
     pub(super) attempts: u32,
     pub(super) replayed: bool,
+    /// Where the whole of an answer that was found is, if it was put aside then.
+    pub(super) offloaded: Option<Box<Offloaded>>,
     pub(super) claim: Option<OpenClaim>,
 }
 
@@ -70,7 +72,7 @@ impl Drop for OpenClaim {
 enum Ready {
     Start(Slot, Option<OpenClaim>, Option<IdempotencyKey>),
     /// It ran before: this was, or stands for, its answer.
-    Answered(Outcome),
+    Answered(Outcome, Option<Box<Offloaded>>),
 }
 
 impl Call<Permitted> {
@@ -85,8 +87,8 @@ impl Call<Permitted> {
         };
         let (slot, claim, key) = match ready {
             Ok(Ready::Start(slot, claim, key)) => (slot, claim, key),
-            Ok(Ready::Answered(outcome)) => {
-                let ran = Ran { invocation, outcome, attempts: 0, replayed: true, claim: None };
+            Ok(Ready::Answered(outcome, offloaded)) => {
+                let ran = Ran { invocation, outcome, attempts: 0, replayed: true, offloaded, claim: None };
                 return Ok(Call { base, state: Executed { ran } });
             }
             Err(refusal) => return Err(base.refuse(invocation.tool.label.clone(), Phase::Execute, refusal)),
@@ -94,7 +96,7 @@ impl Call<Permitted> {
         // The permit is used up here: what follows is the one run it stands for.
         drop(permit);
         let pulse = Pulse::new(base.trail.beacon());
-        let cx = Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.token.clone(), pulse));
+        let cx = Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.body.clone(), pulse));
         let body = Body { invocation: &invocation, cx: &cx, guards };
         let began = base.scope.run.purse().is_limited().then(Instant::now);
         let Ending(result, health) = body.run(slot, &mut base.trail).await;
@@ -108,7 +110,8 @@ impl Call<Permitted> {
             base.trail.note_brief(|| What::begins_or_ends(1.0));
         }
         base.trail.note(|| What::Executed { status: outcome.status(), chain: chain(&outcome).into() });
-        let ran = Ran { outcome, attempts: cx.attempt(), replayed: false, claim, invocation };
+        let ran =
+            Ran { outcome, attempts: cx.attempt(), replayed: false, offloaded: None, claim, invocation };
         Ok(Call { base, state: Executed { ran } })
     }
 }
@@ -120,7 +123,7 @@ async fn ready(
     guards: &Guards,
     reservation: Reservation<'_>,
 ) -> Result<Ready, Refusal> {
-    if base.lane.token(&base.scope).is_cancelled() {
+    if base.lane.until_started(&base.scope).is_cancelled() {
         return Err(cancelled());
     }
     if let Some(refusal) = missing_key(invocation, base) {
@@ -156,7 +159,7 @@ async fn wait_and_claim(
     guards: &Guards,
 ) -> Result<Ready, Refusal> {
     base.trail.flush();
-    let token = base.lane.token(&base.scope);
+    let token = base.lane.until_started(&base.scope);
     let key = match &base.key {
         Some(key) => Some(key.clone()),
         None if invocation.effects.read_only => None,
@@ -172,13 +175,20 @@ async fn wait_and_claim(
         key: key.clone(),
         fingerprint: Fingerprint::of(&invocation.tool.spec, &invocation.args),
     };
-    match cancellable(guards.ledger.start(start), token).await {
+    // Begun inside the future, so that a panic in the method itself is caught with it.
+    match cancellable(async move { guards.ledger.start(start).await }.boxed(), token).await {
         Some(Ok(Ok(Claim::Granted(fence)))) => {
             let claim = OpenClaim { ledger: guards.ledger.clone(), fence: Some(fence) };
             Ok(Ready::Start(slot, Some(claim), Some(key)))
         }
-        Some(Ok(Ok(Claim::Replay(settled)))) => Ok(Ready::Answered(settled.into_outcome())),
-        Some(Ok(Ok(Claim::Unfinished))) => Ok(Ready::Answered(Outcome::Failed(unfinished()))),
+        Some(Ok(Ok(Claim::Replay(settled)))) => {
+            let Answer { outcome, offloaded, mut context, .. } = settled.into_answer();
+            // Hooks are not shown the answer again; what they said of it then still holds.
+            context.retain(|words| !base.context.contains(words));
+            base.context.append(&mut context);
+            Ok(Ready::Answered(outcome, offloaded))
+        }
+        Some(Ok(Ok(Claim::Unfinished))) => Ok(Ready::Answered(Outcome::Failed(unfinished()), None)),
         Some(Ok(Ok(Claim::Conflict))) => Err(Refusal::new(
             RefusalCode::IdempotencyConflict,
             format!("The idempotency key {key} was used before, for other arguments."),
@@ -191,7 +201,8 @@ async fn wait_and_claim(
                 "The start of this call could not be recorded, so it did not run.",
             ))
         }
-        Some(Err(_)) => {
+        Some(Err(panic)) => {
+            base.trail.note(|| What::LedgerFault { message: panic.into() });
             Err(Refusal::new(RefusalCode::Internal, "The ledger failed, so the call did not run."))
         }
         None => Err(cancelled()),
@@ -312,7 +323,7 @@ impl Body<'_> {
             }
             Ended::Late(late) => Ending(Err(stopped(format!("The tool was stopped: {late}."))), Health::Sick),
             Ended::Cancelled => {
-                Ending(Err(stopped("The call was interrupted after it had started.".into())), Health::Well)
+                Ending(Err(stopped("The call was interrupted after it had started.".into())), Health::Untold)
             }
         }
     }

@@ -59,8 +59,10 @@ struct Base {
 /// The batch a call runs in.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lane {
-    /// The batch's token; the run's own where there is no batch.
-    pub(crate) token: Option<CancellationToken>,
+    /// Keeps the call from starting; the run's own where there is no batch.
+    pub(crate) start: Option<CancellationToken>,
+    /// Stops its body; the run's own where there is no batch.
+    pub(crate) body: Option<CancellationToken>,
     pub(crate) concurrent: bool,
 }
 
@@ -89,9 +91,14 @@ impl<S> Call<S> {
 }
 
 impl Lane {
-    /// The token that stops a call of this batch in this scope.
-    fn token<'a>(&'a self, scope: &'a Scope) -> &'a CancellationToken {
-        self.token.as_ref().unwrap_or_else(|| scope.run.token())
+    /// Stops the one call that has this lane to itself.
+    pub(crate) fn stop(&self) {
+        [&self.start, &self.body].into_iter().flatten().for_each(CancellationToken::cancel);
+    }
+
+    /// The token that keeps a call of this batch from starting.
+    fn until_started<'a>(&'a self, scope: &'a Scope) -> &'a CancellationToken {
+        self.start.as_ref().unwrap_or_else(|| scope.run.token())
     }
 }
 

@@ -8,10 +8,15 @@ use std::{
 use futures_util::FutureExt;
 use serde_json::Value;
 
-use super::{Call, Refused, before::Prepared, check::denied, validate::Invocation};
+use super::{
+    Call, Refused,
+    before::Prepared,
+    check::{denied, policy_says},
+    validate::Invocation,
+};
 use crate::{
     event::What,
-    guard::{Breakers, Probe, cancellable},
+    guard::{Breakers, Probe, cancellable, panic_text},
     outcome::{Phase, Refusal, RefusalCode},
     policy::{Answer, Approver, Decision, Digest, Opinion, Policy, Question, RuleRef, Verdict},
 };
@@ -92,13 +97,13 @@ fn same_call(invocation: &Invocation) -> u64 {
 impl Call<super::Checked> {
     /// What phase 4 would say, with nobody asked and nothing reserved or counted.
     pub(crate) fn foresee(self, policy: &dyn Policy, breakers: &Arc<Breakers>) -> Result<Foreseen, Refused> {
-        let Call { base, state: super::Checked { invocation } } = self;
+        let Call { mut base, state: super::Checked { invocation } } = self;
         let label = invocation.tool.label.clone();
         if let Some(refusal) = super::execute::missing_key(&invocation, &base) {
             return Err(base.refuse(label, Phase::Execute, refusal));
         }
         let verdict =
-            admit(&invocation, &base, breakers).and_then(|_probe| judge(&invocation, &base, policy));
+            admit(&invocation, &base, breakers).and_then(|_probe| judge(&invocation, &mut base, policy));
         match verdict {
             Ok(verdict) => Ok((label, (base.id, verdict))),
             Err(refusal) => Err(base.refuse(label, Phase::Permit, refusal)),
@@ -109,17 +114,18 @@ impl Call<super::Checked> {
 pub(crate) type Foreseen = (Arc<str>, (crate::tool::CallId, Verdict));
 
 /// Policy and the tool's own opinion, the stricter of the two. A deny is a refusal already.
-fn judge(invocation: &Invocation, base: &super::Base, policy: &dyn Policy) -> Result<Verdict, Refusal> {
+fn judge(invocation: &Invocation, base: &mut super::Base, policy: &dyn Policy) -> Result<Verdict, Refusal> {
     let opinion = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         invocation.tool.tool.authorize(&base.scope, &invocation.typed)
     }));
-    let opinion = opinion.unwrap_or_else(|_| {
+    let opinion = opinion.unwrap_or_else(|panic| {
+        base.trail.note(|| What::Fault { message: panic_text(&*panic).into() });
         Opinion::Deny(Refusal::new(
             RefusalCode::Internal,
             "The tool's own permission check failed, so it did not run.",
         ))
     });
-    let verdict = policy.decide(&invocation.query(&base.scope));
+    let verdict = policy_says(|| policy.decide(&invocation.query(&base.scope)))?;
     match (verdict.decision, opinion) {
         (Decision::Deny, _) => Err(denied(&invocation.tool.label, verdict)),
         (_, Opinion::Deny(refusal)) => Err(refusal),
@@ -171,6 +177,10 @@ async fn ask(
     verdict: Verdict,
     approver: &dyn Approver,
 ) -> Result<Permit, Refusal> {
+    let token = base.lane.until_started(&base.scope);
+    if token.is_cancelled() {
+        return Err(super::execute::cancelled());
+    }
     let (query, rule) = (invocation.query(&base.scope), verdict.rule);
     let reason = verdict.reason.unwrap_or_else(|| "a rule asks about it".into());
     let digest = Digest::of(&query);
@@ -189,7 +199,8 @@ async fn ask(
         digest,
     };
     // The person may take any time; only a cancellation ends the wait.
-    match cancellable(approver.ask(question), base.lane.token(&base.scope)).await {
+    // Asked inside the future, so that a panic in the method itself is caught with it.
+    match cancellable(async move { approver.ask(question).await }.boxed(), token).await {
         Some(Ok(Answer::Yes)) => Ok(Permit { by: "a person".into() }),
         Some(Ok(Answer::No(message))) => Err(said_no(rule, message)),
         Some(Ok(Answer::Nobody)) => Err(nobody(invocation, rule)),

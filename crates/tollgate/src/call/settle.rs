@@ -1,6 +1,9 @@
 //! The end: trust is labelled, what is too long is put aside, the one terminal record is written.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
+};
 
 use futures_util::FutureExt;
 
@@ -11,7 +14,7 @@ use super::{
 };
 use crate::{
     event::{Trail, What},
-    guard::Ledger,
+    guard::{Ledger, panic_text},
     outcome::{
         Answer, Item, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, preview_of,
     },
@@ -31,16 +34,22 @@ impl Call<Finished> {
     /// Gives the call its one answer.
     pub async fn settle(self, records: &Records) -> Settled {
         let Call { mut base, state: Finished { ran } } = self;
-        let Ran { invocation, outcome, attempts, replayed, mut claim, .. } = ran;
+        let Ran { invocation, outcome, attempts, replayed, offloaded, mut claim } = ran;
         let trust = trust_of(&invocation, &outcome);
         let label = invocation.tool.label.clone();
         let limit = invocation.tool.spec.max_result;
-        let (outcome, offloaded) = fit(outcome, limit, records, &mut base.trail).await;
+        // An answer that was given before was made to fit then.
+        let (outcome, offloaded) = if replayed {
+            (outcome, offloaded)
+        } else {
+            let (outcome, offloaded) = fit(outcome, limit, records, &mut base.trail).await;
+            (outcome, offloaded.map(Box::new))
+        };
         let mut settled = base.answer(label, outcome, Phase::Execute);
         settled.attempts = attempts;
         settled.replayed = replayed;
         settled.trust = trust;
-        settled.offloaded = offloaded.map(Box::new);
+        settled.offloaded = offloaded;
         let fence = claim.as_mut().and_then(OpenClaim::close);
         base.record(fence, settled, records).await
     }
@@ -82,8 +91,10 @@ impl Base {
         settled.context = std::mem::take(&mut self.context);
         if fence.is_some() || records.ledger.records_all() {
             // The answer stands even where it could not be written: the effect has happened and is known.
-            if let Err(fault) = records.ledger.settle(fence, &settled).await {
-                self.trail.note(|| What::LedgerFault { message: fault.to_string().into() });
+            let written =
+                async { records.ledger.settle(fence, &settled).await.map_err(|fault| fault.to_string()) };
+            if let Err(message) = unharmed(written).await {
+                self.trail.note(|| What::LedgerFault { message: message.into() });
             }
         }
         self.trail.note(|| What::Settled {
@@ -98,6 +109,11 @@ impl Base {
         self.trail.flush();
         settled
     }
+}
+
+/// A ledger or a store that panics has failed, and no answer is lost over it.
+async fn unharmed<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(panic_text(&*panic)))
 }
 
 /// What a bridged tool, or one that talks to the outside, gives back is data and never instructions.
@@ -145,13 +161,16 @@ async fn put_aside(
     let whole: Arc<str> = texts.into_iter().map(into_text).collect::<Vec<_>>().join("\n").into();
     let kept = match &records.results {
         None => None,
-        Some(store) => match store.keep(whole.clone()).await {
-            Ok(reference) => Some(reference),
-            Err(fault) => {
-                trail.note(|| What::StoreFault { message: fault.to_string().into() });
-                None
+        Some(store) => {
+            let kept = async { store.keep(whole.clone()).await.map_err(|fault| fault.to_string()) };
+            match unharmed(kept).await {
+                Ok(reference) => Some(reference),
+                Err(message) => {
+                    trail.note(|| What::StoreFault { message: message.into() });
+                    None
+                }
             }
-        },
+        }
     };
     let note = match &kept {
         Some(reference) => format!("The whole is kept as {reference}."),

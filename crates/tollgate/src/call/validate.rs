@@ -12,6 +12,7 @@ use super::{Call, Refused, Resolved, proposed::Written};
 use crate::{
     catalog::Registered,
     event::What,
+    guard::panic_text,
     json::{NotStrict, parse_strict},
     outcome::{Phase, Refusal, RefusalCode, Violation},
     policy::Query,
@@ -42,7 +43,10 @@ impl Call<Resolved> {
             Ok((args, typed)) => {
                 // Effects that cannot be computed are the worst there are.
                 let effects = catch_unwind(AssertUnwindSafe(|| tool.tool.effects(&base.scope, &typed)))
-                    .unwrap_or_else(|_| Effects::worst());
+                    .unwrap_or_else(|panic| {
+                        base.trail.note(|| What::Fault { message: panic_text(&*panic).into() });
+                        Effects::worst()
+                    });
                 base.trail.note(|| What::Validated { concurrency: effects.class() });
                 Ok(Call {
                     base,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    schema::{Entry, Target, project},
+    schema::{ReportEntry, Target, project},
     tool::{ResultLimit, ToolSpec, Visibility},
     wire::{CacheMark, Provider, WireNames, WireTool, tools_json},
 };
@@ -445,7 +445,7 @@ fn by_provider(subject: Subject<'_>, tell: impl Fn(Provider) -> Option<String>) 
     (!lines.is_empty()).then(|| lines.join("; "))
 }
 
-fn keywords(entries: &[Entry]) -> String {
+fn keywords(entries: &[ReportEntry]) -> String {
     let names: Vec<_> = entries
         .iter()
         .map(|entry| match &*entry.keyword {

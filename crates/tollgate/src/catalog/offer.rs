@@ -76,7 +76,7 @@ impl WireOffer {
     pub fn inward(&self, mut call: Proposed) -> Proposed {
         if let Some(label) = self.names.inner(&call.name) {
             let inverse = self.inverses.get(label).cloned();
-            call.name = label.to_owned();
+            label.clone_into(&mut call.name);
             return call.projected(inverse);
         }
         call
@@ -85,7 +85,9 @@ impl WireOffer {
 
 /// The offers of one snapshot, each made when it is first asked for.
 #[derive(Debug, Default)]
-pub(super) struct Offers(Mutex<HashMap<(Target, Option<Route>), Arc<WireOffer>>>);
+pub(super) struct Offers(Mutex<Made>);
+
+type Made = HashMap<(Target, Option<Route>), Arc<WireOffer>>;
 
 impl Snapshot {
     /// The offered tools as a provider gets them. Made once; handed out from then on.

@@ -9,6 +9,7 @@ use super::{partition::partition, turn::Stop};
 use crate::{
     call::{Call, Lane, Refused, Validated},
     event::{BatchBegins, Events, What},
+    guard::Run,
     outcome::{Settled, Status},
     pipeline::{Pipeline, Walked},
     tool::{CallId, Concurrency, Interrupt, OnFatal, Scope},
@@ -28,6 +29,8 @@ pub(crate) struct Eager {
     pub(crate) id: CallId,
     pub(crate) answer: tokio::sync::oneshot::Receiver<Walked>,
     pub(crate) on_fatal: OnFatal,
+    /// Its own, so that it can be stopped without the others of its batch.
+    pub(crate) lane: Lane,
 }
 
 /// What a turn's batches share.
@@ -78,22 +81,27 @@ impl Gather<'_> {
                 None => break,
                 Some((at, _, Walked::Leaves(call))) => leaving.push((at, call)),
                 Some((at, on_fatal, Walked::Settled(settled))) => {
-                    if self.stops_siblings(on_fatal, &settled) {
+                    if stops_siblings(on_fatal, &settled, &self.scope.run) {
                         token.cancel();
                     }
                     answers.push((at, settled));
                 }
             }
         }
-        // What a rewrite made too dangerous for the batch runs alone, right after it.
         leaving.sort_by_key(|(at, _)| *at);
         for (at, call) in leaving {
-            let alone = self.walk(Waiting::Valid(call), &self.scope.run.token().child_token(), &soft, false);
-            if let Walked::Settled(settled) = alone.await {
+            if let Walked::Settled(settled) = self.alone(call).await {
                 answers.push((at, settled));
             }
         }
         answers
+    }
+
+    /// What a rewrite made too dangerous for its batch runs right after it, and what stopped the batch does
+    /// not concern it any more.
+    async fn alone(&self, call: Call<Validated>) -> Walked {
+        let (token, soft) = self.new_tokens();
+        self.walk(Waiting::Valid(call), &token, &soft, false).await
     }
 
     fn tokens(&self, batch: &[(usize, Waiting)]) -> (CancellationToken, CancellationToken) {
@@ -101,15 +109,13 @@ impl Gather<'_> {
         if let Some((token, soft)) = self.begun.as_ref().filter(|_| begun) {
             return (token.clone(), soft.clone());
         }
+        self.new_tokens()
+    }
+
+    fn new_tokens(&self) -> (CancellationToken, CancellationToken) {
         let token = self.scope.run.token().child_token();
         let soft = self.stop.begin_batch(&token);
         (token, soft)
-    }
-
-    /// A fatal end of a tool that says so, or a budget that is used up, stops the others of the batch.
-    fn stops_siblings(&self, on_fatal: OnFatal, settled: &Settled) -> bool {
-        let fatal = on_fatal == OnFatal::StopSiblings && settled.status() == Status::FatalError;
-        fatal || self.scope.run.purse().is_spent()
     }
 
     fn walk<'a>(
@@ -132,14 +138,21 @@ impl Gather<'_> {
             let refused = call.cancel();
             return Box::pin(async move { Walked::Settled(refused.settle(&self.pipeline.records).await) });
         }
-        let token = match call.invocation().tool().interrupt {
+        // Whatever it does with a new message once it runs, it does not start after one.
+        let body = match call.invocation().tool().interrupt {
             Interrupt::Cancel => soft.clone(),
             Interrupt::Block => token.clone(),
         };
-        call.lane(Lane { token: Some(token), concurrent });
+        call.lane(Lane { start: Some(soft.clone()), body: Some(body), concurrent });
         let within = if concurrent { Concurrency::ReadOnly } else { Concurrency::Unsafe };
         Box::pin(self.pipeline.walk(call, within))
     }
+}
+
+/// A fatal end of a tool that says so, or a budget that is used up, stops the others of the batch.
+pub(super) fn stops_siblings(on_fatal: OnFatal, settled: &Settled, run: &Run) -> bool {
+    let fatal = on_fatal == OnFatal::StopSiblings && settled.status() == Status::FatalError;
+    fatal || run.purse().is_spent()
 }
 
 impl Waiting {

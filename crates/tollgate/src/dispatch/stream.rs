@@ -6,13 +6,14 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    gather::{Eager, Gather, Waiting},
+    gather::{Eager, Gather, Waiting, stops_siblings},
     turn::{Turn, shared_id},
 };
 use crate::{
     call::{Call, Lane, Proposed, Validated},
     event::What,
     outcome::Settled,
+    pipeline::Walked,
     tool::{CallId, Concurrency, Interrupt},
 };
 
@@ -96,19 +97,27 @@ impl TurnStream {
 
     fn start(&self, mut call: Call<Validated>) -> Waiting {
         let Some(spawner) = self.turn.pipeline.guards.spawner.clone() else { return Waiting::Valid(call) };
-        let token = match call.invocation().tool().interrupt {
-            Interrupt::Cancel => self.soft.clone(),
-            Interrupt::Block => self.batch.clone(),
+        let body = match call.invocation().tool().interrupt {
+            Interrupt::Cancel => self.soft.child_token(),
+            Interrupt::Block => self.batch.child_token(),
         };
-        call.lane(Lane { token: Some(token), concurrent: true });
+        let lane = Lane { start: Some(self.soft.child_token()), body: Some(body), concurrent: true };
+        call.lane(lane.clone());
         let (id, on_fatal) = (call.id().clone(), call.invocation().tool().on_fatal);
         let (pipeline, slots) = (self.turn.pipeline.clone(), self.slots.clone());
+        let (batch, scope) = (self.batch.clone(), self.turn.scope.clone());
         let (tell, answer) = oneshot::channel();
         spawner.spawn(Box::pin(async move {
             let _slot = slots.acquire_owned().await;
-            let _ = tell.send(pipeline.walk(call, Concurrency::ReadOnly).await);
+            let walked = pipeline.walk(call, Concurrency::ReadOnly).await;
+            if let Walked::Settled(settled) = &walked
+                && stops_siblings(on_fatal, settled, &scope.run)
+            {
+                batch.cancel();
+            }
+            let _ = tell.send(walked);
         }));
-        Waiting::Eager(Eager { id, answer, on_fatal })
+        Waiting::Eager(Eager { id, answer, on_fatal, lane })
     }
 
     /// Two calls share an id: neither runs. One that had begun is stopped, and its answer thrown away.
@@ -116,7 +125,8 @@ impl TurnStream {
         let taken = &mut self.taken[first];
         let id = taken.proposed.id.clone();
         let broken = taken.proposed.clone().broken(shared_id(&id));
-        if let Waiting::Eager(_) = taken.waiting {
+        if let Waiting::Eager(eager) = &taken.waiting {
+            eager.lane.stop();
             self.turn.events.tell_of(self.turn.scope.run.id(), &id, || What::Discarded);
         }
         taken.waiting = self.turn.begin(first, broken);

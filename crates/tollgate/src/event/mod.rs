@@ -145,7 +145,7 @@ pub enum What {
         /// What it said.
         message: Arc<str>,
     },
-    /// Somebody's code failed where it must not (a check, a permission check); the call was refused.
+    /// Somebody's code failed where it must not (effects, a check, a permission check); the safe side was taken.
     Fault {
         /// What it said, for the operator.
         message: Arc<str>,

@@ -93,6 +93,8 @@ pub(crate) enum Health {
     Well,
     /// The other side failed.
     Sick,
+    /// It was stopped from our side, which says nothing of the other.
+    Untold,
 }
 
 /// A call that was let through. While a breaker is half-open it is the one that tries.
@@ -162,19 +164,19 @@ impl Breakers {
 
     /// Counts how a call ended.
     pub(crate) fn record(&self, spec: &ToolSpec, scope: &Scope, health: Health) {
-        if health == Health::Well && self.watched.load(Ordering::Acquire) == 0 {
+        let quiet = health == Health::Well && self.watched.load(Ordering::Acquire) == 0;
+        if quiet || health == Health::Untold {
             return;
         }
         let mut cells = self.lock();
         for key in keys_of(spec, scope) {
+            // A breaker opened by hand is closed by hand.
+            if cells.get(&key).and_then(|cell| cell.opened).is_some_and(|opened| opened.until.is_none()) {
+                continue;
+            }
             match health {
-                Health::Well => {
-                    // A breaker opened by hand is closed by hand.
-                    let by_hand = cells.get(&key).and_then(|c| c.opened).is_some_and(|o| o.until.is_none());
-                    if !by_hand {
-                        cells.remove(&key);
-                    }
-                }
+                Health::Untold => {}
+                Health::Well => drop(cells.remove(&key)),
                 Health::Sick => {
                     let cell = cells.entry(key).or_insert(Cell { failures: 0, opened: None });
                     cell.failures += 1;

@@ -83,7 +83,7 @@ fn drive_on<'a, F: Future<Output: Send> + Unpin + Send>(
             tokio::select! {
                 biased;
                 done = &mut *body => return Ended::Done(done),
-                () = cx.cancelled() => return stop(body, cx, Ended::Cancelled).await,
+                () = cx.stopped() => return stop(body, cx, Ended::Cancelled).await,
                 () = sleep_until(next) => {
                     // Progress may have moved the deadline while we slept.
                     if next_deadline().0 <= Instant::now() {

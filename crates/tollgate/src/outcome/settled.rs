@@ -147,8 +147,8 @@ impl Settled {
         Self(Box::new(answer))
     }
 
-    pub(crate) fn into_outcome(self) -> Outcome {
-        self.0.outcome
+    pub(crate) fn into_answer(self) -> Answer {
+        *self.0
     }
 
     /// The status word.

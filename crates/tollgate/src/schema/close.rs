@@ -2,13 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    dialect::Dialect,
-    flatten::flatten,
-    formats::is_checked,
-    modern::modern,
-    walk::{each_child, each_child_mut},
-};
+use super::{dialect::Dialect, flatten::flatten, formats::is_checked, modern::modern, walk::each_child_mut};
 
 /// A schema that is closed wherever it names properties and says nothing of others.
 pub(crate) struct Closed {
@@ -46,15 +40,17 @@ fn renewed(schema: &Value) -> Option<Value> {
     Some(renewed)
 }
 
+/// True when a keyword that composes stands anywhere, or a word that only looks like one.
 fn composes_anywhere(schema: &Value) -> bool {
+    let composes = |key: &str| key == "$ref" || IN_PLACE_LISTS.contains(&key) || IN_PLACE.contains(&key);
     let mut stack = vec![schema];
-    while let Some(schema) = stack.pop() {
-        let Value::Object(map) = schema else { continue };
-        let composes = |key: &str| key == "$ref" || IN_PLACE_LISTS.contains(&key) || IN_PLACE.contains(&key);
-        if map.keys().any(|key| composes(key)) {
-            return true;
+    while let Some(value) = stack.pop() {
+        match value {
+            Value::Object(map) if map.keys().any(|key| composes(key)) => return true,
+            Value::Object(map) => stack.extend(map.values()),
+            Value::Array(items) => stack.extend(items),
+            _ => {}
         }
-        each_child(map, Dialect::Draft7, &mut |_, child| stack.push(child));
     }
     false
 }
@@ -73,7 +69,7 @@ fn forget_unchecked_formats(schema: &mut Value) -> Option<()> {
     }
     let mut all = Some(());
     each_child_mut(map, Dialect::Draft2020, &mut |child| {
-        all = all.and_then(|()| forget_unchecked_formats(child))
+        all = all.and_then(|()| forget_unchecked_formats(child));
     });
     all
 }

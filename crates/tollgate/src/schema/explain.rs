@@ -11,15 +11,18 @@ use crate::{json::shorten, outcome::Violation};
 /// More than this many are not told one by one; the last one says how many there are.
 const MOST: usize = 20;
 
+/// No more errors of the validator are looked at.
+const LOOKED_AT: usize = 1_000;
+
 /// How much of an offending value is quoted.
 const QUOTED: usize = 60;
 
 /// Every violation in words. `names` are the property names the schema knows.
 pub(crate) fn violations(validator: &Validator, value: &Value, names: &[String]) -> Vec<Violation> {
-    let mut errors = validator.iter_errors(value);
-    let mut told: Vec<Violation> =
-        errors.by_ref().take(MOST).flat_map(|error| explain(&error, names)).collect();
-    let more = errors.take(1000).count();
+    let (mut told, mut more) = (Vec::new(), 0);
+    for error in validator.iter_errors(value).take(LOOKED_AT) {
+        more += explain(&error, names, &mut told);
+    }
     if more > 0 {
         told.push(Violation {
             pointer: String::new(),
@@ -30,17 +33,22 @@ pub(crate) fn violations(validator: &Validator, value: &Value, names: &[String])
     told
 }
 
-fn explain(error: &ValidationError<'_>, names: &[String]) -> Vec<Violation> {
+/// Tells what is wrong for as long as there is room, and says how much more there is.
+fn explain(error: &ValidationError<'_>, names: &[String], told: &mut Vec<Violation>) -> usize {
+    let room = MOST.saturating_sub(told.len());
     let pointer = error.instance_path().to_string();
     match error.kind() {
+        // One error of the validator, and as many violations as there are unknown fields.
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            unexpected.iter().map(|field| unknown_field(&pointer, field, names)).collect()
+            told.extend(unexpected.iter().take(room).map(|field| unknown_field(&pointer, field, names)));
+            unexpected.len().saturating_sub(room)
         }
-        kind => vec![Violation {
-            message: words(kind, error),
-            pointer,
-            did_you_mean: nearest_option(kind, error),
-        }],
+        _ if room == 0 => 1,
+        kind => {
+            let did_you_mean = nearest_option(kind, error);
+            told.push(Violation { message: words(kind, error), pointer, did_you_mean });
+            0
+        }
     }
 }
 

@@ -1,9 +1,14 @@
-//! JSON Schema: compiled once per tool, closed where it is silent, violations told in words.
+//! JSON Schema: compiled once per tool, closed where it is silent, violations told in words; and projected to
+//! what each provider takes.
+//!
+//! The original validates (`compile`, `close`, `explain`). What goes on the wire is made of it in steps, each of
+//! which keeps its meaning: without references (`flatten`), in the words of the newest draft (`modern`), with as
+//! few combinators as it takes (`simplify`), the provider's way (`project`).
 
 mod dialect;
 mod formats;
-mod flatten;
 mod walk;
+mod flatten;
 mod modern;
 mod merge;
 mod simplify;
@@ -23,6 +28,6 @@ pub use compile::{BadSchema, Compiled};
 pub(crate) use explain::nearest;
 pub use flatten::{FlattenError, flatten};
 pub use project::{
-    Entry, Inverse, Options, ProjectError, Projection, Report, Target, check_provider_rules, project,
-    project_with,
+    Inverse, ProjectError, ProjectOptions, Projection, Report, ReportEntry, Target, check_provider_rules,
+    project, project_with,
 };

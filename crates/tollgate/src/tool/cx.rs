@@ -105,6 +105,11 @@ impl Cx {
         self.parent.as_ref().unwrap_or_else(|| self.scope.run.token())
     }
 
+    /// Resolves when whoever runs the call stops it. Makes no token of the call's own: most bodies never ask.
+    pub(crate) fn stopped(&self) -> impl Future<Output = ()> + Send + '_ {
+        self.parent().cancelled()
+    }
+
     pub(crate) fn pulse(&self) -> &Pulse {
         &self.pulse
     }

@@ -318,6 +318,9 @@ fn an_error_or_a_bad_end_cuts_the_turn_and_says_why() {
 fn an_answer_that_is_no_stream_is_shown_by_its_beginning() {
     let (_, turn) = read(OpenAiChat, "<html>\n<head><title>502</title></head>\n");
     assert_eq!(turn.stop, Stop::Failed("no event came; the answer begins with: <html>".to_owned()));
+    let whole = r#"{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}"#;
+    let (_, turn) = read(OpenAiChat, whole);
+    assert_eq!(turn.stop, Stop::Failed("a whole answer came where a stream was expected".to_owned()));
     let (_, turn) = read(OpenAiChat, "");
     assert_eq!(turn.stop, Stop::Failed("the stream was empty".to_owned()));
     let (_, turn) = read(Anthropic, "{\"error\":{\"type\":\"not_found_error\",\"message\":\"model: x\"}}");

@@ -22,21 +22,26 @@ impl Budget {
         Self { nodes: MAX_NODES, bytes: MAX_BYTES }
     }
 
-    /// Pays for one value with so many bytes of text.
-    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), FlattenError> {
-        let left = self.nodes.checked_sub(1).zip(self.bytes.checked_sub(bytes));
-        let (nodes, bytes) = left.ok_or_else(|| {
-            FlattenError::TooLarge(format!("more than {MAX_NODES} values or {MAX_BYTES} bytes of text"))
-        })?;
-        (self.nodes, self.bytes) = (nodes, bytes);
+    /// Pays for one value.
+    pub(super) fn value(&mut self) -> Result<(), FlattenError> {
+        let left = self.nodes.checked_sub(1);
+        self.nodes = left.ok_or_else(|| FlattenError::TooLarge(format!("more than {MAX_NODES} values")))?;
+        Ok(())
+    }
+
+    /// Pays for a text: a name, a value, or a reference that had to be read.
+    pub(super) fn text(&mut self, text: &str) -> Result<(), FlattenError> {
+        let left = self.bytes.checked_sub(text.len());
+        self.bytes =
+            left.ok_or_else(|| FlattenError::TooLarge(format!("more than {MAX_BYTES} bytes of text")))?;
         Ok(())
     }
 
     /// Data as it is, paid for. The depth of the document has been checked before.
     pub(super) fn copy(&mut self, value: &Value) -> Result<Value, FlattenError> {
-        match value {
-            Value::String(text) => self.spend(text.len())?,
-            _ => self.spend(0)?,
+        self.value()?;
+        if let Value::String(text) = value {
+            self.text(text)?;
         }
         Ok(match value {
             Value::Array(items) => {
@@ -45,7 +50,7 @@ impl Budget {
             Value::Object(map) => {
                 let mut copy = Map::new();
                 for (key, value) in map {
-                    self.spend(key.len())?;
+                    self.text(key)?;
                     copy.insert(key.clone(), self.copy(value)?);
                 }
                 Value::Object(copy)

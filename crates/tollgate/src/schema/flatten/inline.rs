@@ -82,7 +82,7 @@ impl<'a> Inliner<'a> {
 
     fn schema(&mut self, node: &'a Value, outer: &Rc<str>) -> Result<Value, FlattenError> {
         let Value::Object(map) = node else { return self.budget.copy(node) };
-        self.budget.spend(0)?;
+        self.budget.value()?;
         if self.around.len() > MAX_DEPTH {
             return Err(FlattenError::TooLarge(format!("nested deeper than {MAX_DEPTH} levels")));
         }
@@ -118,7 +118,7 @@ impl<'a> Inliner<'a> {
             if let Some(kind) = self.reference(keyword) {
                 targets.push((members.len(), self.follow(kind, value, base)?));
             } else if let Some(flat) = self.member(keyword, value, base)? {
-                self.budget.spend(keyword.len())?;
+                self.budget.text(keyword)?;
                 members.push((keyword.clone(), flat));
             }
         }
@@ -153,7 +153,7 @@ impl<'a> Inliner<'a> {
         Ok(match (self.dialect.holds(keyword), value) {
             (Holds::Definitions, _) => None,
             (Holds::Schema | Holds::List, Value::Array(items)) => {
-                self.budget.spend(0)?;
+                self.budget.value()?;
                 let flat = items.iter().map(|item| self.schema(item, base)).collect::<Result<_, _>>()?;
                 Some(Value::Array(flat))
             }
@@ -161,7 +161,7 @@ impl<'a> Inliner<'a> {
             (Holds::Map, Value::Object(entries)) => {
                 let mut flat = Map::new();
                 for (name, schema) in entries {
-                    self.budget.spend(name.len())?;
+                    self.budget.text(name)?;
                     flat.insert(name.clone(), self.schema(schema, base)?);
                 }
                 Some(Value::Object(flat))
@@ -181,7 +181,8 @@ impl<'a> Inliner<'a> {
                 crate::json::shorten(&value.to_string(), 60)
             )));
         };
-        self.budget.spend(reference.len())?;
+        self.budget.value()?;
+        self.budget.text(reference)?;
         let target = self.target(kind, reference, base)?;
         let times = self.around.iter().filter(|around| **around == std::ptr::from_ref(target.node)).count();
         match self.recursion {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::numbers::Judge;
+use super::values::Judge;
 use crate::schema::{dialect::Dialect, merge::type_names};
 
 type Schema = Map<String, Value>;
@@ -80,6 +80,10 @@ fn field<'a>(schema: &'a Schema, name: &str) -> Option<&'a Value> {
 
 /// One side lists its values, and none of them fits the other.
 fn by_values(a: &Schema, b: &Schema) -> bool {
+    if let (Some(of_a), Some(of_b)) = (values(a), values(b)) {
+        let few = of_a.len().saturating_mul(of_b.len()) <= MOST * 10;
+        return few && !of_a.iter().any(|x| of_b.iter().any(|y| may_be_equal(x, y)));
+    }
     let refused = |listed: Option<Vec<&Value>>, by: &Schema| {
         listed.is_some_and(|values| {
             let judge = Judge::new(by, Dialect::Draft2020);
@@ -88,6 +92,15 @@ fn by_values(a: &Schema, b: &Schema) -> bool {
         })
     };
     refused(values(a), b) || refused(values(b), a)
+}
+
+/// True also for values that are written differently and may mean the same, as 1 and 1.0 do.
+fn may_be_equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(_), Value::Array(_)) | (Value::Object(_), Value::Object(_)) => true,
+        _ => a == b,
+    }
 }
 
 fn values(schema: &Schema) -> Option<Vec<&Value>> {

@@ -9,9 +9,11 @@ mod report;
 mod inverse;
 mod keys;
 mod words;
-mod disjoint;
-mod numbers;
+mod values;
 mod narrow;
+mod alternatives;
+mod disjoint;
+mod plain;
 mod object;
 mod dress;
 mod root;
@@ -19,12 +21,17 @@ mod loose;
 mod rules;
 
 #[cfg(test)]
+mod disjoint_tests;
+#[cfg(test)]
+mod rules_tests;
+#[cfg(test)]
 mod project_tests;
 #[cfg(test)]
 mod sound_tests;
 #[cfg(test)]
 mod instances;
 
+use serde::{Serialize, Serializer, ser::SerializeStruct};
 use serde_json::{Map, Value};
 
 use crate::wire::Provider;
@@ -37,7 +44,7 @@ use super::{
 };
 
 pub use inverse::Inverse;
-pub use report::{Entry, Report};
+pub use report::{Report, ReportEntry};
 pub use rules::check_provider_rules;
 
 /// What a schema is projected to.
@@ -52,7 +59,7 @@ pub struct Target {
 /// Choices that do not depend on the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Options {
+pub struct ProjectOptions {
     /// How often recursion is followed before it is cut. Without it, recursion is refused. A schema that was cut
     /// is never strict.
     pub recursion_depth: Option<usize>,
@@ -61,7 +68,7 @@ pub struct Options {
     pub leave_out_optional: bool,
 }
 
-impl Options {
+impl ProjectOptions {
     /// Follows recursion so many times, then cuts it.
     #[must_use]
     pub fn recursion_depth(mut self, depth: usize) -> Self {
@@ -103,13 +110,36 @@ pub enum ProjectError {
     NotAnObject(String),
 }
 
-/// Projects a schema with the default [`Options`].
+impl ProjectError {
+    /// The class of the error: one of [`FlattenError::code`], or `not_an_object`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Flatten(error) => error.code(),
+            Self::NotAnObject(_) => "not_an_object",
+        }
+    }
+}
+
+impl Serialize for ProjectError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("ProjectError", 2)?;
+        fields.serialize_field("code", self.code())?;
+        fields.serialize_field("message", &self.to_string())?;
+        fields.end()
+    }
+}
+
+/// Projects a schema with the default [`ProjectOptions`].
 pub fn project(schema: &Value, target: Target) -> Result<Projection, ProjectError> {
-    project_with(schema, target, Options::default())
+    project_with(schema, target, ProjectOptions::default())
 }
 
 /// Projects a schema. The same input gives the same bytes; any JSON has an answer, in bounded time.
-pub fn project_with(schema: &Value, target: Target, options: Options) -> Result<Projection, ProjectError> {
+pub fn project_with(
+    schema: &Value,
+    target: Target,
+    options: ProjectOptions,
+) -> Result<Projection, ProjectError> {
     let not_an_object =
         |value: &Value| ProjectError::NotAnObject(crate::json::shorten(&value.to_string(), 60));
     if !schema.is_object() {
@@ -157,17 +187,17 @@ fn strict(
     schema: &Map<String, Value>,
     dialect: Dialect,
     provider: Provider,
-    options: Options,
+    options: ProjectOptions,
     cut: &[String],
     report: &mut Report,
-) -> Result<(Value, Inverse), Vec<Entry>> {
+) -> Result<(Value, Inverse), Vec<ReportEntry>> {
     if let Some(reference) = cut.first() {
-        return Err(vec![Entry::new("", "$ref", format!("it refers to itself, by {reference:?}"))]);
+        return Err(vec![ReportEntry::new("", "$ref", format!("it refers to itself, by {reference:?}"))]);
     }
     let narrowed = narrow::Narrow::new(dialect, provider, options, report).root(schema)?;
     let dressed = dress::dress(narrowed, provider, report)?;
     match check_provider_rules(&dressed.0, Target { provider, strict: true }) {
         broken if broken.is_empty() => Ok(dressed),
-        broken => Err(broken.into_iter().map(|rule| Entry::new("", "", rule)).collect()),
+        broken => Err(broken.into_iter().map(|rule| ReportEntry::new("", "", rule)).collect()),
     }
 }

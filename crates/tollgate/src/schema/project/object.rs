@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{
     narrow::{Blocked, Narrow, Schema, blocked},
-    numbers::Judge,
-    report::Entry,
+    report::ReportEntry,
+    values::Judge,
 };
 use crate::schema::walk::escaped;
 
@@ -45,7 +45,7 @@ impl Narrow<'_> {
             }
         }
         reasons.extend(required.iter().filter(|name| !named.contains_key(*name)).map(|name| {
-            Entry::new(at, "required", format!("the field {name:?} is required and not described"))
+            ReportEntry::new(at, "required", format!("the field {name:?} is required and not described"))
         }));
         if !reasons.is_empty() {
             return Err(reasons);
@@ -63,9 +63,15 @@ impl Narrow<'_> {
     /// A map from free keys to values of one form. Strict modes have none, but a list of keys and values says the
     /// same: the last step before the wire writes it so, and its inverse reads it back.
     fn map(&mut self, at: &str, schema: &Schema, open: &str) -> Result<Schema, Blocked> {
-        for keyword in
-            ["patternProperties", "required", "dependentRequired", "dependentSchemas", "dependencies"]
-        {
+        const RULES: [&str; 6] = [
+            "patternProperties",
+            "required",
+            "dependentRequired",
+            "dependentSchemas",
+            "dependencies",
+            "unevaluatedProperties",
+        ];
+        for keyword in RULES {
             if schema.get(keyword).is_some_and(|value| *value != json!([]) && *value != json!({})) {
                 return blocked(
                     at,
@@ -75,9 +81,9 @@ impl Narrow<'_> {
             }
         }
         let rest = schema.get("additionalProperties").unwrap_or(&Value::Bool(true));
-        let values = self
-            .narrow(&format!("{at}/{open}"), rest)
-            .map_err(|_| vec![Entry::new(at, open, "strict mode has no maps from free keys to any value")])?;
+        let values = self.narrow(&format!("{at}/{open}"), rest).map_err(|_| {
+            vec![ReportEntry::new(at, open, "strict mode has no maps from free keys to any value")]
+        })?;
         let mut form = Schema::from_iter([("type".to_owned(), json!("object"))]);
         form.insert("additionalProperties".to_owned(), values);
         let count = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Inverse, Options, ProjectError, Projection, Provider, Target, project, project_with};
+use super::{Inverse, ProjectError, ProjectOptions, Projection, Provider, Target, project, project_with};
 
 const DRAFT_7: &str = "http://json-schema.org/draft-07/schema#";
 
@@ -112,11 +112,15 @@ fn what_strict_mode_cannot_say_is_said_in_another_way_where_that_is_smaller() {
             json!({"type": "array", "items": {"type": "null"}, "maxItems": 4}),
             json!({"type": "array", "items": {"type": "null"}, "maxItems": 4}),
         ),
-        (Anthropic, json!({"type": ["string", "array"]}), json!({"type": "string"})),
+        (
+            Anthropic,
+            json!({"type": ["string", "array"]}),
+            json!({"type": "string", "description": "(the tool also takes an array, which cannot be sent here)"}),
+        ),
         (
             Anthropic,
             json!({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": true}], "title": "T"}),
-            json!({"type": "string", "title": "T"}),
+            json!({"type": "string", "title": "T", "description": "(the tool also takes an object, which cannot be sent here)"}),
         ),
         (
             Anthropic,
@@ -294,7 +298,7 @@ fn recursion_is_refused_or_cut_and_a_cut_is_never_strict() {
     assert!(
         matches!(project(&schema, target), Err(ProjectError::Flatten(error)) if error.code() == "recursive_ref")
     );
-    let cut = project_with(&schema, target, Options::default().recursion_depth(0)).unwrap();
+    let cut = project_with(&schema, target, ProjectOptions::default().recursion_depth(0)).unwrap();
     assert!(!cut.strict);
     assert_eq!(
         cut.schema["properties"]["child"],
@@ -309,7 +313,7 @@ fn an_optional_field_is_left_out_only_where_that_was_asked_for() {
     let schema = json!({"type": "object", "properties": {"q": {"type": "string"}, "page": {"type": "integer", "minimum": 1}}, "required": ["q"]});
     let target = Target { provider: Provider::Anthropic, strict: true };
     assert!(!project(&schema, target).unwrap().strict);
-    let narrowed = project_with(&schema, target, Options::default().leave_out_optional()).unwrap();
+    let narrowed = project_with(&schema, target, ProjectOptions::default().leave_out_optional()).unwrap();
     assert!(narrowed.strict);
     assert_eq!(narrowed.schema["properties"], json!({"q": {"type": "string"}}));
     assert_eq!(narrowed.report.dropped[0].pointer, "/properties/page");

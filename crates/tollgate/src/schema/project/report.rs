@@ -12,20 +12,20 @@ pub struct Report {
     /// How many keywords of the projection no entry speaks of.
     pub kept: usize,
     /// Said in another way.
-    pub rewritten: Vec<Entry>,
+    pub rewritten: Vec<ReportEntry>,
     /// Said in words, in a description.
-    pub moved: Vec<Entry>,
+    pub moved: Vec<ReportEntry>,
     /// Not said at all.
-    pub dropped: Vec<Entry>,
+    pub dropped: Vec<ReportEntry>,
     /// Why a strict projection was asked for and not given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub not_strict: Vec<Entry>,
+    pub not_strict: Vec<ReportEntry>,
 }
 
 /// What became of one keyword.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Entry {
+pub struct ReportEntry {
     /// Where the schema is that has it, in the schema without references.
     pub pointer: String,
     /// Which keyword.
@@ -34,7 +34,7 @@ pub struct Entry {
     pub why: String,
 }
 
-impl Entry {
+impl ReportEntry {
     pub(super) fn new(pointer: impl Into<String>, keyword: &str, why: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), keyword: keyword.to_owned(), why: why.into() }
     }
@@ -46,15 +46,15 @@ pub(super) struct Mark(usize, usize, usize);
 
 impl Report {
     pub(super) fn rewrote(&mut self, pointer: &str, keyword: &str, why: impl Into<String>) {
-        self.rewritten.push(Entry::new(pointer, keyword, why));
+        self.rewritten.push(ReportEntry::new(pointer, keyword, why));
     }
 
     pub(super) fn moved(&mut self, pointer: &str, keyword: &str) {
-        self.moved.push(Entry::new(pointer, keyword, "said in words in the description"));
+        self.moved.push(ReportEntry::new(pointer, keyword, "said in words in the description"));
     }
 
     pub(super) fn dropped(&mut self, pointer: &str, keyword: &str, why: impl Into<String>) {
-        self.dropped.push(Entry::new(pointer, keyword, why));
+        self.dropped.push(ReportEntry::new(pointer, keyword, why));
     }
 
     pub(super) fn mark(&self) -> Mark {

@@ -12,6 +12,7 @@ use crate::{
         calls::{CallIds, is_object},
         envelope::value_of,
         loose::Loose,
+        stream::Incoming,
     },
 };
 
@@ -106,11 +107,11 @@ impl Slot {
     }
 
     /// Takes a piece in.
-    pub(super) fn add(&mut self, piece: Piece<'_>, damaged: bool) {
+    pub(super) fn add(&mut self, event: Incoming<'_>, piece: Piece<'_>) {
         if self.told && !piece.arguments().is_empty() {
             self.fault = Some("Its arguments went on after they had ended.");
         }
-        self.damaged |= damaged;
+        self.damaged |= event.damaged;
         keep(&mut self.id, piece.id);
         self.extra = self.extra.take().or_else(|| piece.extra_content.and_then(value_of));
         let Some(function) = piece.function else { return };
@@ -122,12 +123,16 @@ impl Slot {
         }
     }
 
-    /// The call, the first time it is whole.
-    pub(super) fn tell(&mut self, ids: &mut CallIds, ended: bool) -> Option<Proposed> {
-        if self.told || (!ended && !is_object(&self.arguments)) {
+    /// The call, where its arguments are whole by themselves: nothing can follow an object.
+    pub(super) fn tell_if_whole(&mut self, ids: &mut CallIds) -> Option<Proposed> {
+        if is_object(&self.arguments) { self.tell(ids) } else { None }
+    }
+
+    /// The call, the first time it is asked for.
+    pub(super) fn tell(&mut self, ids: &mut CallIds) -> Option<Proposed> {
+        if std::mem::replace(&mut self.told, true) {
             return None;
         }
-        self.told = true;
         let call = self.call(ids);
         // An id that had to be made is made once.
         self.id = Some(match self.id.take() {

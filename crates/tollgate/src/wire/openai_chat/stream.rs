@@ -45,6 +45,9 @@ struct Choice<'a> {
     index: Option<u64>,
     #[serde(borrow)]
     delta: Option<Delta<'a>>,
+    /// What stands in a whole answer where a chunk has a delta.
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
     #[serde(borrow)]
     finish_reason: Option<Text<'a>>,
 }
@@ -80,7 +83,7 @@ impl Stream {
             Some(choices) => {
                 for choice in choices.into_iter().filter(|choice| choice.index.is_none_or(|index| index == 0))
                 {
-                    self.choice(choice, event.damaged, out);
+                    self.choice(event, choice, out);
                 }
             }
             None if chunk.usage.is_none() => {
@@ -91,9 +94,13 @@ impl Stream {
         }
     }
 
-    fn choice(&mut self, choice: Choice<'_>, damaged: bool, out: &mut Vec<TurnEvent>) {
-        if let Some(delta) = choice.delta {
-            self.delta(delta, damaged, out);
+    fn choice(&mut self, event: Incoming<'_>, choice: Choice<'_>, out: &mut Vec<TurnEvent>) {
+        match (choice.delta, choice.message) {
+            (Some(delta), _) => self.delta(event, delta, out),
+            (None, Some(_)) => {
+                return self.track.fail("a whole answer came where a stream was expected", out);
+            }
+            (None, None) => {}
         }
         let finish = choice.finish_reason.and_then(|Text(word)| stop_of(&word));
         // Some servers say it again in the chunk with the usage.
@@ -101,14 +108,14 @@ impl Stream {
             self.track.ended = true;
             if !stop.is_cut() {
                 for slot in &mut self.slots {
-                    out.extend(slot.tell(&mut self.track.ids, true).map(TurnEvent::CallReady));
+                    out.extend(slot.tell(&mut self.track.ids).map(TurnEvent::CallReady));
                 }
             }
             self.track.stops(stop, out);
         }
     }
 
-    fn delta(&mut self, delta: Delta<'_>, damaged: bool, out: &mut Vec<TurnEvent>) {
+    fn delta(&mut self, event: Incoming<'_>, delta: Delta<'_>, out: &mut Vec<TurnEvent>) {
         if let Some(text) = delta.content.and_then(Loose::into_text).filter(|_| !self.track.ended) {
             self.track.says(&text, out);
             self.content.push_str(&text);
@@ -128,11 +135,11 @@ impl Stream {
             }
         }
         for piece in delta.tool_calls.unwrap_or_default() {
-            self.piece(piece, damaged, out);
+            self.piece(event, piece, out);
         }
     }
 
-    fn piece(&mut self, piece: Piece<'_>, damaged: bool, out: &mut Vec<TurnEvent>) {
+    fn piece(&mut self, event: Incoming<'_>, piece: Piece<'_>, out: &mut Vec<TurnEvent>) {
         if self.track.ended {
             if !piece.says_nothing() {
                 self.track.fail("a call went on after the turn had finished", out);
@@ -150,13 +157,13 @@ impl Stream {
                 }
                 // Where the next call begins, the one before is whole, if it is an object.
                 if let Some(last) = self.slots.last_mut() {
-                    out.extend(last.tell(&mut self.track.ids, false).map(TurnEvent::CallReady));
+                    out.extend(last.tell_if_whole(&mut self.track.ids).map(TurnEvent::CallReady));
                 }
                 self.slots.push(Slot::new(&piece));
                 self.slots.len() - 1
             }
         };
-        self.slots[at].add(piece, damaged);
+        self.slots[at].add(event, piece);
     }
 
     pub(in crate::wire) fn finish(self) -> ModelTurn {

@@ -1,0 +1,72 @@
+//! A turn of a thousand ten-millisecond tools against the same sleeps with nothing around them.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt;
+use serde_json::json;
+use tollgate::{
+    Effects, Output, Proposed, Registry, Scope, Tollgate,
+    guard::{Run, Workspace},
+    policy::Rules,
+    tool::ToolBuilder,
+};
+
+use crate::table::{Row, best_of, wanted};
+
+const CALLS: usize = 1_000;
+const NAP: Duration = Duration::from_millis(10);
+
+/// The rows about a turn.
+pub(crate) fn rows() -> Vec<Row> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    let _inside = runtime.enter();
+    let mut rows = Vec::new();
+    for (name, cap, inline, rounds, limit) in [
+        ("1,000 tools of 10 ms, 10 at once", 10, false, 5, Some(1.02)),
+        ("1,000 tools of 10 ms, all at once", CALLS, false, 100, Some(1.15)),
+        ("1,000 tools of 10 ms, all at once, inline", CALLS, true, 100, None),
+    ] {
+        if !wanted(name) {
+            continue;
+        }
+        let gate = gate(cap, inline);
+        let bare = || {
+            let naps = futures_util::stream::iter(0..CALLS).map(|_| tokio::time::sleep(NAP));
+            runtime.block_on(naps.buffer_unordered(cap).for_each(|()| std::future::ready(())));
+        };
+        let turn = |(scope, calls): (Arc<Scope>, Vec<Proposed>)| {
+            let answers = runtime.block_on(gate.turn(&scope).run(calls));
+            assert!(answers.len() == CALLS && answers.iter().all(|answer| answer.output().is_some()));
+        };
+        let (floor, figure) = best_of(rounds, bare, turn_of_naps, turn);
+        let floor_name = format!("buffer_unordered({cap}) over bare sleeps");
+        rows.push(Row::ratio(name, &floor_name, floor, figure, limit));
+    }
+    rows
+}
+
+fn gate(cap: usize, inline: bool) -> Tollgate {
+    let nap = ToolBuilder::new("nap", "Sleeps.", json!({"type": "object"}))
+        .expect("a legal name")
+        .spec(|spec| spec.inline = inline)
+        .effects(|_, _| Effects::reading())
+        .run(|_, _| {
+            Box::pin(async {
+                tokio::time::sleep(NAP).await;
+                Ok(Output::text("slept"))
+            })
+        });
+    let registry = Registry::new().with(nap).expect("registers");
+    let rules = Rules::new().allow("nap").expect("a rule");
+    Tollgate::builder(registry).policy(rules).max_concurrency(cap).build()
+}
+
+fn turn_of_naps() -> (Arc<Scope>, Vec<Proposed>) {
+    let scope = Scope::new(Run::new("naps"), Workspace::new("/tmp"));
+    let calls = (0..CALLS).map(|at| Proposed::new(format!("call_{at}"), "nap", "{}")).collect();
+    (Arc::new(scope), calls)
+}

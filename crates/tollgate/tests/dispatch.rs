@@ -1,0 +1,458 @@
+//! Turns from outside: what shares a batch, what stops what, and calls that begin while the model still writes.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as loudly as tests")]
+
+#[path = "turns/mod.rs"]
+mod world;
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::time::sleep;
+use tollgate::{
+    Effects, Output, Proposed, Registry, Scope, Settled, Tollgate, TurnStream,
+    event::{Subscription, What},
+    guard::Workspace,
+    policy::Rules,
+    tool::{Concurrency, Interrupt, OnFatal, ToolBuilder},
+};
+use world::{End, PLAIN, Sign, Work, Worker, World, read, write};
+
+const CANCEL: Worker = Worker { interrupt: Interrupt::Cancel, ..PLAIN };
+const STOPS: Worker = Worker { on_fatal: OnFatal::StopSiblings, ..PLAIN };
+
+/// A world, a gate of it with a cap, and a scope.
+fn set_up(cap: usize) -> (World, Tollgate, Arc<Scope>) {
+    let world = World::default();
+    let gate = world::builder(&world).max_concurrency(cap).build();
+    (world, gate, world::scope("run", &Workspace::new("/work")))
+}
+
+fn call(id: &str, work: &Work) -> Proposed {
+    work.call(id, PLAIN)
+}
+
+async fn wait(ms: u64) {
+    sleep(Duration::from_millis(ms)).await;
+}
+
+/// Each answer in a word or two: `c1 ok`, `c2 cancelled`, `c3 unknown after 1`.
+fn words(answers: &[Settled]) -> Vec<String> {
+    let word = |answer: &Settled| match answer.refusal() {
+        Some(refusal) => format!("{} {}", answer.id, refusal.code.as_str()),
+        None => format!("{} {}", answer.id, answer.status()),
+    };
+    answers.iter().map(word).collect()
+}
+
+fn discarded(events: &mut Subscription) -> Vec<String> {
+    let mut calls = Vec::new();
+    events.drain(|event| {
+        if matches!(event.what, What::Discarded) {
+            calls.push(event.call.unwrap().as_str().to_owned());
+        }
+    });
+    calls
+}
+
+// ---- batches --------------------------------------------------------------------------------------------
+
+#[tokio::test(start_paused = true)]
+async fn safe_groups_on_either_side_of_a_write_are_never_merged() {
+    let (world, gate, scope) = set_up(10);
+    let calls = vec![
+        call("r1", &read(20)),
+        call("r2", &read(10)),
+        call("w3", &write(10)),
+        call("r4", &read(10)),
+        call("r5", &read(20)),
+    ];
+    let answers = gate.turn(&scope).run(calls).await;
+    assert_eq!(words(&answers), ["r1 ok", "r2 ok", "w3 ok", "r4 ok", "r5 ok"]);
+    assert_eq!(world.told(), "+r1 +r2 -r2 -r1 +w3 -w3 +r4 +r5 -r4 -r5");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cap_of_one_runs_a_batch_one_after_the_other() {
+    let (world, gate, scope) = set_up(1);
+    let calls = vec![call("r1", &read(30)), call("r2", &read(20)), call("r3", &read(10))];
+    let answers = gate.turn(&scope).run(calls).await;
+    assert_eq!(words(&answers), ["r1 ok", "r2 ok", "r3 ok"]);
+    assert_eq!(world.told(), "+r1 -r1 +r2 -r2 +r3 -r3");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_a_hook_makes_a_write_leaves_its_batch_and_runs_alone_right_after() {
+    let (world, gate, scope) = set_up(10);
+    let rewritten = Work { becomes: Some(Concurrency::WriteExclusive), ..read(10) };
+    let calls = vec![
+        call("r1", &read(20)),
+        call("x2", &rewritten),
+        call("r3", &read(10)),
+        call("w4", &write(10)),
+        call("r5", &read(10)),
+    ];
+    let answers = gate.turn(&scope).run(calls).await;
+    assert_eq!(words(&answers), ["r1 ok", "x2 ok", "r3 ok", "w4 ok", "r5 ok"]);
+    assert_eq!(world.told(), "~x2 +r1 +r3 -r3 -r1 +x2 -x2 +w4 -w4 +r5 -r5");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_of_one_dispatcher_keeps_out_everything_of_another_in_the_same_workspace() {
+    let (world, gate, scope) = set_up(10);
+    let other = world::builder(&world).build();
+    let theirs = world::scope("sub", &scope.workspace.clone());
+    let (mine, later) = (gate.turn(&scope), other.turn(&theirs));
+    let _ = tokio::join!(mine.run(vec![call("w1", &write(50)), call("r2", &read(50))]), async {
+        wait(10).await;
+        later.run(vec![call("s1", &read(10)), call("s2", &write(10))]).await
+    });
+    assert_eq!(world.told(), "+w1 -w1 +r2 +s1 -s1 -r2 +s2 -s2");
+}
+
+// ---- siblings -------------------------------------------------------------------------------------------
+
+#[tokio::test(start_paused = true)]
+async fn an_ordinary_fatal_error_stops_no_sibling() {
+    let (_, gate, scope) = set_up(10);
+    let fatal = Work { end: End::Fatal, ..read(5) };
+    let panics = Work { end: End::Panic, ..read(5) };
+    let calls = vec![call("r1", &fatal), call("r2", &panics), call("r3", &read(500))];
+    let answers = gate.turn(&scope).run(calls).await;
+    assert_eq!(words(&answers), ["r1 fatal_error", "r2 fatal_error", "r3 ok"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_declared_fatal_end_or_panic_stops_the_siblings_and_each_says_whether_it_had_started() {
+    for end in [End::Fatal, End::Panic] {
+        let (_, gate, scope) = set_up(2);
+        let fatal = Work { end, ..read(5) }.call("r1", STOPS);
+        let calls = vec![fatal, call("r2", &read(500)), call("r3", &read(1)), call("w4", &write(1))];
+        let answers = gate.turn(&scope).run(calls).await;
+        assert_eq!(words(&answers), ["r1 fatal_error", "r2 retryable_error", "r3 cancelled", "w4 ok"]);
+        assert_eq!(answers[1].failure().unwrap().message, "The call was interrupted after it had started.");
+        assert_eq!((answers[1].attempts, answers[2].attempts), (1, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_stopped_before_its_turn_is_shown_to_no_hook() {
+    let (world, gate, scope) = set_up(1);
+    let fatal = Work { end: End::Fatal, ..read(5) };
+    let rewritten = Work { becomes: Some(Concurrency::Unsafe), ..read(5) };
+    let calls = vec![fatal.call("r1", STOPS), call("x2", &rewritten)];
+    assert_eq!(words(&gate.turn(&scope).run(calls).await), ["r1 fatal_error", "x2 cancelled"]);
+    assert_eq!(world.told(), "+r1 -r1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_left_its_batch_is_not_stopped_with_it() {
+    for worker in [PLAIN, CANCEL] {
+        let (world, gate, scope) = set_up(10);
+        let rewritten = Work { becomes: Some(Concurrency::WriteExclusive), ..read(10) };
+        let fatal = Work { end: End::Fatal, ..read(5) };
+        let calls = vec![fatal.call("r1", STOPS), rewritten.call("x2", worker)];
+        assert_eq!(words(&gate.turn(&scope).run(calls).await), ["r1 fatal_error", "x2 ok"]);
+        assert_eq!(world.told(), "~x2 +r1 -r1 +x2 -x2");
+    }
+}
+
+// ---- interruptions --------------------------------------------------------------------------------------
+
+#[tokio::test(start_paused = true)]
+async fn a_new_message_stops_what_may_be_cancelled_lets_the_rest_finish_and_starts_nothing_else() {
+    let (world, gate, scope) = set_up(3);
+    let turn = gate.turn(&scope);
+    let interrupter = turn.interrupter();
+    let calls = vec![
+        read(900).call("cancel", CANCEL),
+        call("block", &read(900)),
+        call("quick", &read(20)),
+        Work { heeds: true, ..read(900) }.call("after", CANCEL),
+        call("queued", &read(1)),
+        call("write", &write(1)),
+    ];
+    let (answers, ()) = tokio::join!(turn.run(calls), async {
+        wait(30).await;
+        interrupter.new_message();
+    });
+    let told = [
+        "cancel retryable_error",
+        "block ok",
+        "quick ok",
+        "after retryable_error",
+        "queued cancelled",
+        "write cancelled",
+    ];
+    assert_eq!(words(&answers), told);
+    assert_eq!(world.told(), "+cancel +block +quick -quick +after -after -cancel -block");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_its_place_does_not_start_after_a_new_message() {
+    let (world, gate, scope) = set_up(10);
+    let busy = world::builder(&world).build();
+    let theirs = world::scope("sub", &scope.workspace);
+    let turn = gate.turn(&scope);
+    let interrupter = turn.interrupter();
+    let (_, answers, ()) = tokio::join!(
+        busy.turn(&theirs).run(vec![call("theirs", &write(100))]),
+        turn.run(vec![call("mine", &write(10))]),
+        async {
+            wait(50).await;
+            interrupter.new_message();
+        }
+    );
+    assert_eq!(words(&answers), ["mine cancelled"]);
+    assert_eq!(world.told(), "+theirs -theirs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopping_everything_answers_every_call_and_a_stopped_write_is_unknown() {
+    let (_, gate, scope) = set_up(10);
+    let turn = gate.turn(&scope);
+    let interrupter = turn.interrupter();
+    let calls = vec![call("r1", &read(10)), call("w2", &write(900)), call("r3", &read(10))];
+    let (answers, ()) = tokio::join!(turn.run(calls), async {
+        wait(50).await;
+        interrupter.stop_everything();
+    });
+    assert_eq!(words(&answers), ["r1 ok", "w2 unknown", "r3 cancelled"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_dropped_stops_its_bodies_and_frees_the_workspace() {
+    let (world, gate, scope) = set_up(10);
+    let turn = gate.turn(&scope).run(vec![call("w1", &write(900))]);
+    assert!(tokio::time::timeout(Duration::from_millis(50), turn).await.is_err());
+    let answers = gate.turn(&scope).run(vec![call("w2", &write(10))]).await;
+    assert_eq!(words(&answers), ["w2 ok"]);
+    assert_eq!(world.told(), "+w1 -w1 +w2 -w2");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_call_whose_blocking_body_still_runs_keeps_its_place() {
+    let (release, released) = mpsc::channel::<()>();
+    let (released, left) = (Mutex::new(released), Arc::new(AtomicBool::new(false)));
+    let gone = left.clone();
+    let stuck = ToolBuilder::new("stuck", "Blocks its thread.", json!({"type": "object"}))
+        .unwrap()
+        .effects(|_, _| Effects::reading())
+        .run(move |_, _| {
+            let _ = released.lock().unwrap().recv_timeout(Duration::from_secs(20));
+            gone.store(true, Ordering::SeqCst);
+            Box::pin(async { Ok(Output::text("")) })
+        });
+    let change = ToolBuilder::new("change", "Says whether it is alone.", json!({"type": "object"}))
+        .unwrap()
+        .effects(|_, _| Effects::writing())
+        .run(move |_, _| {
+            let alone = left.load(Ordering::SeqCst);
+            Box::pin(async move { Ok(Output::json(alone)) })
+        });
+    let registry = Registry::new().with(stuck).unwrap().with(change).unwrap();
+    let gate = Tollgate::builder(registry).policy(Rules::new().allow("*").unwrap()).build();
+    let workspace = Workspace::new("/work");
+    let (mine, theirs) = (world::scope("mine", &workspace), world::scope("theirs", &workspace));
+
+    let (answers, ()) = tokio::join!(gate.turn(&mine).run(vec![Proposed::new("c1", "stuck", "{}")]), async {
+        wait(50).await;
+        mine.run.token().cancel();
+    });
+    assert_eq!(words(&answers), ["c1 retryable_error"]);
+
+    let turn = gate.turn(&theirs);
+    let writing = tokio::spawn(turn.run(vec![Proposed::new("c2", "change", "{}")]));
+    wait(50).await;
+    assert!(!writing.is_finished());
+    release.send(()).unwrap();
+    let answers = writing.await.unwrap();
+    assert_eq!(answers[0].output().unwrap().structured(), Some(&json!(true)));
+}
+
+// ---- one tool list per turn -----------------------------------------------------------------------------
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_keeps_the_tools_it_began_with_while_others_come_and_go() {
+    let enabled = Arc::new(AtomicBool::new(true));
+    let asked = enabled.clone();
+    let tool = |name: &str, said: &'static str| {
+        ToolBuilder::new(name, "Says a word.", json!({"type": "object"}))
+            .unwrap()
+            .effects(|_, _| Effects::reading())
+            .run(move |_, _| Box::pin(async move { Ok(Output::text(said)) }))
+    };
+    let switched = ToolBuilder::new("switched", "Can be switched off.", json!({"type": "object"}))
+        .unwrap()
+        .enabled(move || asked.load(Ordering::SeqCst))
+        .run(|_, _| Box::pin(async { Ok(Output::text("on")) }));
+    let registry = Registry::new().with(tool("word", "old")).unwrap().with(switched).unwrap();
+    let gate = Tollgate::builder(registry).policy(Rules::new().allow("*").unwrap()).build();
+    let scope = world::scope("run", &Workspace::new("/work"));
+    let calls = || vec![Proposed::new("c1", "word", "{}"), Proposed::new("c2", "switched", "{}")];
+
+    let (first, second) = (gate.turn(&scope), gate.turn(&scope));
+    enabled.store(false, Ordering::SeqCst);
+    gate.refresh();
+    assert_eq!(words(&first.run(calls()).await), ["c1 ok", "c2 ok"]);
+    assert_eq!(words(&gate.turn(&scope).run(calls()).await), ["c1 ok", "c2 not_enabled"]);
+
+    gate.replace(Registry::new().with(tool("word", "new")).unwrap());
+    let [old, new] = [second.run(calls()).await, gate.turn(&scope).run(calls()).await];
+    assert_eq!(old[0].output(), Some(&Output::text("old")));
+    assert_eq!(new[0].output(), Some(&Output::text("new")));
+    assert_eq!(words(&new), ["c1 ok", "c2 unknown_tool"]);
+}
+
+// ---- streams --------------------------------------------------------------------------------------------
+
+/// Hands the calls in and lets what may begin begin.
+async fn push(stream: &mut TurnStream, calls: Vec<Proposed>) {
+    calls.into_iter().for_each(|call| stream.push(call));
+    wait(1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_begin_while_the_model_writes_and_everything_from_the_first_write_on_waits() {
+    let (world, gate, scope) = set_up(10);
+    let mut stream = gate.turn(&scope).streaming();
+    push(&mut stream, vec![call("r1", &read(60)), call("r2", &read(20))]).await;
+    assert_eq!(world.told(), "+r1 +r2");
+    push(&mut stream, vec![call("w3", &write(10)), call("r4", &read(10))]).await;
+    wait(30).await;
+    assert_eq!(world.told(), "+r1 +r2 -r2");
+    let answers = stream.finish().await;
+    assert_eq!(words(&answers), ["r1 ok", "r2 ok", "w3 ok", "r4 ok"]);
+    assert_eq!(world.told(), "+r1 +r2 -r2 -r1 +w3 -w3 +r4 -r4");
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_after_a_call_that_must_be_asked_about_or_is_refused_waits() {
+    let world = World::default();
+    let rules = Rules::new().allow("*").unwrap().ask(&CANCEL.name()).unwrap();
+    let gate = world::builder(&world).policy(rules).build();
+    for blocking in [read(1).call("first", CANCEL), Proposed::new("first", "nobody", "{}")] {
+        world.forget();
+        let scope = world::scope("run", &Workspace::new("/work"));
+        let mut stream = gate.turn(&scope).streaming();
+        push(&mut stream, vec![blocking, call("r2", &read(1))]).await;
+        wait(10).await;
+        assert_eq!(world.told(), "");
+        let answers = stream.finish().await;
+        assert_eq!(answers[0].id.as_str(), "first");
+        assert_eq!(words(&answers)[1], "r2 ok");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_keeps_the_cap_before_and_after_its_end() {
+    let (world, gate, scope) = set_up(2);
+    let mut stream = gate.turn(&scope).streaming();
+    let calls = ["r1", "r2", "r3", "r4", "r5"].map(|id| call(id, &read(10)));
+    push(&mut stream, calls.into()).await;
+    assert_eq!(world.told(), "+r1 +r2");
+    let answers = stream.finish().await;
+    assert_eq!(words(&answers), ["r1 ok", "r2 ok", "r3 ok", "r4 ok", "r5 ok"]);
+    let mut inside = 0_i32;
+    for mark in world.marks() {
+        inside += if mark.sign == Sign::End { -1 } else { 1 };
+        assert!(inside <= 2, "{}", world.told());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_eager_read_that_a_hook_makes_a_write_waits_for_the_end_of_its_batch() {
+    let (world, gate, scope) = set_up(10);
+    let rewritten = Work { becomes: Some(Concurrency::WriteExclusive), ..read(10) };
+    let mut stream = gate.turn(&scope).streaming();
+    push(&mut stream, vec![call("x1", &rewritten), call("r2", &read(50))]).await;
+    assert_eq!(world.told(), "~x1 +r2");
+    assert_eq!(words(&stream.finish().await), ["x1 ok", "r2 ok"]);
+    assert_eq!(world.told(), "~x1 +r2 -r2 +x1 -x1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cut_stream_answers_every_call_with_protocol_error_and_discards_what_had_begun() {
+    let (world, gate, scope) = set_up(10);
+    let mut events = gate.observe(1_000);
+    let mut stream = gate.turn(&scope).streaming();
+    let heeds = Work { heeds: true, ..read(900) };
+    let calls = vec![call("r1", &read(5)), call("r2", &heeds), call("w3", &write(5)), call("r4", &read(5))];
+    push(&mut stream, calls).await;
+    wait(20).await;
+    let answers = stream.cut("The answer was cut at max_tokens.").await;
+    let told = ["r1 protocol_error", "r2 protocol_error", "w3 protocol_error", "r4 protocol_error"];
+    assert_eq!(words(&answers), told);
+    assert_eq!(
+        answers[0].refusal().unwrap().reason,
+        "The answer was cut at max_tokens. None of its calls ran."
+    );
+    assert_eq!(discarded(&mut events), ["r1", "r2"]);
+    wait(1_000).await;
+    assert_eq!(world.told(), "+r1 +r2 -r1 -r2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_calls_that_share_an_id_in_a_stream_none_runs_and_one_that_had_begun_is_stopped() {
+    let (world, gate, scope) = set_up(10);
+    let mut events = gate.observe(1_000);
+    let mut stream = gate.turn(&scope).streaming();
+    let heeds = |ms| Work { heeds: true, ..read(ms) };
+    push(&mut stream, vec![call("r1", &heeds(900)), call("r2", &heeds(900))]).await;
+    push(&mut stream, vec![call("r1", &heeds(5)), call("r3", &read(5))]).await;
+    assert_eq!(world.told(), "+r1 +r2 -r1");
+    let answers = stream.finish().await;
+    assert_eq!(words(&answers), ["r1 protocol_error", "r2 ok", "r3 ok"]);
+    assert_eq!(discarded(&mut events), ["r1"]);
+    assert_eq!(world.told(), "+r1 +r2 -r1 +r3 -r3 -r2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_declared_fatal_end_stops_its_siblings_while_the_model_still_writes() {
+    let (world, gate, scope) = set_up(10);
+    let mut stream = gate.turn(&scope).streaming();
+    let fatal = Work { end: End::Fatal, ..read(5) }.call("r1", STOPS);
+    push(&mut stream, vec![fatal, call("r2", &Work { heeds: true, ..read(900) })]).await;
+    wait(10).await;
+    push(&mut stream, vec![call("r3", &read(5)), call("w4", &write(5))]).await;
+    assert_eq!(world.told(), "+r1 +r2 -r1 -r2");
+    let answers = stream.finish().await;
+    assert_eq!(words(&answers), ["r1 fatal_error", "r2 retryable_error", "r3 cancelled", "w4 ok"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_dropped_stops_what_had_begun() {
+    let (world, gate, scope) = set_up(2);
+    let mut stream = gate.turn(&scope).streaming();
+    let calls = [("r1", true), ("r2", false), ("r3", false)];
+    let calls = calls.map(|(id, heeds)| call(id, &Work { heeds, ..read(900) }));
+    push(&mut stream, calls.into()).await;
+    drop(stream);
+    wait(2_000).await;
+    let marks = world.marks();
+    assert_eq!(world.told(), "+r1 +r2 -r1 -r2");
+    assert!(marks[3].at - marks[0].at < Duration::from_millis(300));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_of_a_stream_begins_after_a_new_message() {
+    let (world, gate, scope) = set_up(2);
+    let turn = gate.turn(&scope);
+    let interrupter = turn.interrupter();
+    let mut stream = turn.streaming();
+    let calls = vec![read(900).call("r1", CANCEL), call("r2", &read(900)), call("r3", &read(5))];
+    push(&mut stream, calls).await;
+    interrupter.new_message();
+    push(&mut stream, vec![call("r4", &read(5))]).await;
+    let answers = stream.finish().await;
+    let told = ["r1 retryable_error", "r2 ok", "r3 cancelled", "r4 cancelled"];
+    assert_eq!(words(&answers), told);
+    assert_eq!(world.told(), "+r1 +r2 -r1 -r2");
+}
