@@ -32,10 +32,10 @@ fn feeds(input: &Value) -> Vec<Feed> {
         return whole(from_base64(text));
     }
     if let Some(events) = input["events"].as_array() {
-        let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
+        let lines = events.iter().map(|event| format!("{event}\n")).collect::<Vec<_>>().concat();
         let name = |event: &Value| event["type"].as_str().unwrap_or("message").to_owned();
-        let sse: String =
-            events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", name(event))).collect();
+        let sse = events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", name(event)));
+        let sse = sse.collect::<Vec<_>>().concat();
         return [("lines", lines), ("sse", sse)]
             .into_iter()
             .map(|(way, text)| Feed { bytes: text.into_bytes(), events: true, way })

@@ -169,8 +169,8 @@ fn a_stream_is_read_as_lines_and_as_sse_and_nothing_else_is_taken_for_one() {
         json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
         json!({"type": "message_stop"}),
     ];
-    let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
-    let sse: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let lines = events.iter().map(|event| format!("{event}\n")).collect::<Vec<_>>().concat();
+    let sse = events.iter().map(|event| format!("data: {event}\n\n")).collect::<Vec<_>>().concat();
     for text in [&lines, &sse] {
         let ran = batch(&world, "anthropic", text, &["--events"]);
         assert_eq!(ran.json()["content"][0]["tool_use_id"], "t");
