@@ -131,7 +131,7 @@ const MOST_OF_A_STREAM: usize = 16 * MAX_BODY_BYTES;
 fn stream(file: Option<&Path>, provider: Provider) -> Result<ModelTurn, Fault> {
     let mut source = input::source(file, MOST_OF_A_STREAM)?;
     let mut reader = TurnReader::new(provider);
-    let (mut chunk, mut start, mut known) = (vec![0; 1 << 16], Vec::new(), false);
+    let (mut chunk, mut start, mut known, mut ignored) = (vec![0; 1 << 16], Vec::new(), false, 0);
     loop {
         let read = match source.read(&mut chunk) {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
@@ -141,17 +141,26 @@ fn stream(file: Option<&Path>, provider: Provider) -> Result<ModelTurn, Fault> {
             start.extend_from_slice(&chunk[..read]);
             known = begins_as_events(&start, read == 0)?;
         }
-        if read == 0 || cut(&reader.push(&chunk[..read])) {
+        if read == 0 || cut(&reader.push(&chunk[..read]), &mut ignored) {
             return Ok(reader.finish());
         }
     }
 }
 
-/// After this nothing more is read.
-fn cut(events: &[TurnEvent]) -> bool {
+/// How many events of unknown types are named.
+const NAMED: usize = 5;
+
+/// True when nothing more is to be read. Names the first events that nobody here knows.
+fn cut(events: &[TurnEvent], ignored: &mut usize) -> bool {
     for event in events {
         if let TurnEvent::Ignored(kind) = event {
-            words::talk(&format!("note: an event of an unknown type is ignored: {}", words::visible(kind)));
+            *ignored += 1;
+            if *ignored <= NAMED {
+                words::talk(&format!(
+                    "note: an event of an unknown type is ignored: {}",
+                    words::visible(kind)
+                ));
+            }
         }
     }
     events.iter().any(|event| matches!(event, TurnEvent::Error(_)))
