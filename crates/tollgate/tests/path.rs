@@ -833,7 +833,7 @@ impl tollgate::policy::Policy for Failing {
     }
 
     fn decide(&self, _: &tollgate::policy::Query<'_>) -> tollgate::policy::Verdict {
-        panic!("the rules are gone")
+        unreachable!("the rules are gone")
     }
 }
 

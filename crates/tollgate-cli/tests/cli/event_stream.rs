@@ -22,17 +22,21 @@ fn events_are_on_stderr_in_the_order_of_the_path_and_the_result_is_on_stdout() {
         "resolved",
         "validated",
         "checked",
+        "prepared",
         "permitted",
         "started",
         "progress",
+        "progress",
+        "progress",
         "executed",
+        "after",
         "settled",
     ];
     assert_eq!(names(&ran), path);
     for event in events(&ran) {
         assert_eq!((&event["call"], &event["tool"]), (&json!("c7"), &json!("work")));
         assert!(event["run"].as_str().unwrap().starts_with("cli-"));
-        assert!(event["at_ms"].is_u64() && event["took_us"].is_u64());
+        assert!(event["at_ms"].is_u64() && event["took_us"].is_number());
     }
     let plain = world.allowed(&["call", "work", "--events"]);
     assert_eq!((plain.out.as_str(), names(&plain).len()), ("done\n", path.len()));
