@@ -1,5 +1,7 @@
 //! A schema compiled once, at registration; wrong ones are an error there and then.
 
+use std::sync::Arc;
+
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
@@ -14,7 +16,8 @@ use crate::outcome::Violation;
 #[derive(Debug, Clone)]
 pub struct Compiled {
     validator: Validator,
-    names: Vec<String>,
+    /// What was compiled. The names in it are only looked for when there is a violation to explain.
+    schema: Arc<Value>,
 }
 
 /// Why a schema cannot be used.
@@ -48,16 +51,16 @@ impl Compiled {
             Some(other) => return Err(BadSchema::NotAnObject(format!("type {other}"))),
         }
         let closed = closed(schema);
-        Self::build(&closed.schema, closed.checks_formats)
+        Self::build(closed.schema, closed.checks_formats)
     }
 
     /// Compiles a schema as it is.
     pub fn any(schema: &Value) -> Result<Self, BadSchema> {
-        Self::build(schema, None)
+        Self::build(schema.clone(), None)
     }
 
-    fn build(schema: &Value, checks_formats: Option<bool>) -> Result<Self, BadSchema> {
-        if let Some(reference) = endless_reference(schema) {
+    fn build(schema: Value, checks_formats: Option<bool>) -> Result<Self, BadSchema> {
+        if let Some(reference) = endless_reference(&schema) {
             return Err(BadSchema::Endless(reference));
         }
         let mut options = jsonschema::options()
@@ -65,10 +68,10 @@ impl Compiled {
         if let Some(checks) = checks_formats {
             options = options.should_validate_formats(checks);
         }
-        options
-            .build(schema)
-            .map(|validator| Self { validator, names: property_names(schema) })
-            .map_err(|error| BadSchema::Invalid(crate::json::shorten(&error.to_string(), 300)))
+        let validator = options
+            .build(&schema)
+            .map_err(|error| BadSchema::Invalid(crate::json::shorten(&error.to_string(), 300)))?;
+        Ok(Self { validator, schema: Arc::new(schema) })
     }
 
     /// True when the value is what the schema asks for.
@@ -78,6 +81,6 @@ impl Compiled {
 
     /// Every violation in words, with its JSON pointer. Empty exactly when the value is accepted.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
-        violations(&self.validator, value, &self.names)
+        violations(&self.validator, value, &property_names(&self.schema))
     }
 }

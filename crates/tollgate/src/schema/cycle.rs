@@ -12,6 +12,9 @@ const IN_PLACE: [&str; 4] = ["not", "if", "then", "else"];
 
 /// The reference that leads back to itself on the same value, where there is one.
 pub(crate) fn endless_reference(root: &Value) -> Option<String> {
+    if !refers(root) {
+        return None;
+    }
     let mut done = HashSet::new();
     let mut stack = vec![root];
     // Every subschema is a possible start: one that is never reached costs nothing to refuse.
@@ -26,6 +29,20 @@ pub(crate) fn endless_reference(root: &Value) -> Option<String> {
         }
     }
     None
+}
+
+/// True when there is a reference at all, which most schemas have not.
+fn refers(root: &Value) -> bool {
+    let mut stack = vec![root];
+    while let Some(value) = stack.pop() {
+        match value {
+            Value::Object(map) if map.keys().any(|key| key == "$ref") => return true,
+            Value::Object(map) => stack.extend(map.values()),
+            Value::Array(items) => stack.extend(items),
+            _ => {}
+        }
+    }
+    false
 }
 
 fn follow<'a>(

@@ -71,15 +71,10 @@ fn alternatives(root: &mut Schema, report: &mut Report) {
 /// Fields that only a part of the schema names, so that the model knows of them. Where parts differ, each may be
 /// meant.
 fn take_fields(root: &mut Schema, parts: &[Value]) {
-    let opens = |schema: &Schema| schema.get("additionalProperties") == Some(&json!(true));
     // What the root refuses by itself no part can allow.
-    let closed = root.contains_key("additionalProperties") && !opens(root);
+    let closed = root.get("additionalProperties").is_some_and(|rest| *rest != json!(true));
     // Where any field may be anything, a part that does not apply does not bind it either.
-    let anything = opens(root)
-        || parts
-            .iter()
-            .filter_map(Value::as_object)
-            .any(|part| part.get("additionalProperties").is_some_and(|rest| *rest != json!(false)));
+    let anything = leaves_open(root) || parts.iter().filter_map(Value::as_object).any(leaves_open);
     let mut found = Schema::new();
     parts.iter().filter_map(Value::as_object).for_each(|part| collect(part, &mut found));
     let Some(Value::Object(fields)) = root.get_mut("properties") else { return };
@@ -109,12 +104,24 @@ fn collect(part: &Schema, found: &mut Schema) {
             variants.push(schema.clone());
         }
     }
-    let lists =
-        ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|keyword| part.get(keyword)?.as_array()).flatten();
-    let singles = ["if", "then", "else"].into_iter().filter_map(|keyword| part.get(keyword));
-    for inner in lists.chain(singles).filter_map(Value::as_object) {
-        collect(inner, found);
-    }
+    in_place(part).for_each(|inner| collect(inner, found));
+}
+
+/// True when a schema speaks of fields that it does not name.
+fn leaves_open(schema: &Schema) -> bool {
+    let opens = |keyword: &str| schema.get(keyword).is_some_and(|rest| *rest != json!(false));
+    ["additionalProperties", "unevaluatedProperties", "patternProperties"].into_iter().any(opens)
+        || in_place(schema).any(leaves_open)
+}
+
+/// The parts of a schema that speak of the same value.
+fn in_place(schema: &Schema) -> impl Iterator<Item = &Schema> {
+    let lists = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|keyword| schema.get(keyword)?.as_array())
+        .flatten();
+    let singles = ["if", "then", "else"].into_iter().filter_map(|keyword| schema.get(keyword));
+    lists.chain(singles).filter_map(Value::as_object)
 }
 
 /// What every form requires is required.

@@ -45,9 +45,15 @@ pub(super) fn whole_numbers(schema: &Map<String, Value>, dialect: Dialect) -> Op
     }
     #[expect(clippy::cast_possible_truncation, reason = "both are far inside the range of i64")]
     let (low, high) = (low.floor() as i64, high.ceil() as i64);
-    let judge = Judge::new(schema, dialect);
+    // The ends may be excluded, or no whole numbers, so every candidate is judged.
+    let judge = Judge::new(&bounds_of(schema), dialect);
     let numbers: Vec<i64> = (low..=high).filter(|number| judge.accepts(&json!(number))).collect();
     (!numbers.is_empty() && numbers.len() <= usize::from(MOST)).then_some(numbers)
+}
+
+fn bounds_of(schema: &Map<String, Value>) -> Map<String, Value> {
+    let bounds = schema.iter().filter(|(keyword, _)| BOUNDS.contains(&keyword.as_str()));
+    bounds.map(|(keyword, value)| (keyword.clone(), value.clone())).collect()
 }
 
 /// The types of plain values, as `type` says them.
