@@ -118,27 +118,34 @@ impl SearchIndex {
 
     /// The best `limit` hits, best first. Equal ones keep the order of the index.
     pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
-        let mut hits = self.by_words(query);
+        self.search_among(query, limit, |_| true)
+    }
+
+    /// The same among the documents that `keep` lets through.
+    pub fn search_among(&self, query: &str, limit: usize, keep: impl Fn(usize) -> bool) -> Vec<Hit> {
+        let scores = self.by_words(query);
         let wanted = query.trim().to_lowercase();
-        if !wanted.is_empty() {
-            for (document, names) in self.names.iter().enumerate() {
-                if let Some(how) = names.found(&wanted) {
-                    let score = hits.iter().find(|hit| hit.document == document).map_or(0.0, |hit| hit.score);
-                    hits.retain(|hit| hit.document != document);
-                    hits.push(Hit { document, how, score });
-                }
-            }
-        }
-        hits.sort_by(|a, b| {
-            a.how.cmp(&b.how).then(b.score.total_cmp(&a.score)).then(a.document.cmp(&b.document))
+        let hits = self.names.iter().zip(scores).enumerate().filter_map(|(document, (names, score))| {
+            let how = if wanted.is_empty() { None } else { names.found(&wanted) };
+            let how = how.or((score > 0.0).then_some(Found::Words))?;
+            Some(Hit { document, how, score })
         });
+        let mut hits: Vec<Hit> = hits.filter(|hit| keep(hit.document)).collect();
+        let better = |a: &Hit, b: &Hit| {
+            a.how.cmp(&b.how).then(b.score.total_cmp(&a.score)).then(a.document.cmp(&b.document))
+        };
+        // Only the best are put in order: a common word hits nearly everything.
+        if limit > 0 && hits.len() > limit {
+            hits.select_nth_unstable_by(limit - 1, better);
+        }
         hits.truncate(limit);
+        hits.sort_by(better);
         hits
     }
 
     #[expect(clippy::cast_precision_loss, reason = "scores need no more")]
-    fn by_words(&self, query: &str) -> Vec<Hit> {
-        let mut scores: HashMap<u32, f32, RandomState> = HashMap::default();
+    fn by_words(&self, query: &str) -> Vec<f32> {
+        let mut scores = vec![0.0; self.names.len()];
         let count = self.names.len() as f32;
         for_each_word(query, |word| {
             let Some(term) = self.terms.get(word) else { return };
@@ -147,13 +154,10 @@ impl SearchIndex {
             for Posting { document, weight } in postings {
                 let length = self.lengths[*document as usize] / self.mean_length;
                 let gain = weight * (K1 + 1.0) / (weight + K1 * (1.0 - B + B * length));
-                *scores.entry(*document).or_default() += rarity * gain;
+                scores[*document as usize] += rarity * gain;
             }
         });
         scores
-            .into_iter()
-            .map(|(document, score)| Hit { document: document as usize, how: Found::Words, score })
-            .collect()
     }
 }
 

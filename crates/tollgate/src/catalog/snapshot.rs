@@ -99,14 +99,12 @@ impl Snapshot {
     /// The reachable tools that fit a query, best first.
     pub fn search(&self, query: &str, limit: usize, route: Option<&Route>) -> Vec<(&Arc<str>, &ToolSpec)> {
         let index = self.index.get(self.pool.iter().map(|entry| (&*entry.tool.label, &entry.tool.spec)));
-        index
-            .search(query, usize::MAX)
-            .into_iter()
-            .map(|hit| &self.pool[hit.document])
-            .filter(|entry| entry.offered == Offered::Yes && self.disclosed(&entry.tool, route))
-            .map(|entry| (&entry.tool.label, &entry.tool.spec))
-            .take(limit)
-            .collect()
+        let reachable = |at: usize| {
+            let entry = &self.pool[at];
+            entry.offered == Offered::Yes && self.disclosed(&entry.tool, route)
+        };
+        let hits = index.search_among(query, limit, reachable);
+        hits.iter().map(|hit| &self.pool[hit.document].tool).map(|tool| (&tool.label, &tool.spec)).collect()
     }
 
     /// The tool that goes by this name on this route. A deferred one that is called by its right name is loaded.
