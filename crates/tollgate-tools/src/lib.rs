@@ -1,0 +1,2 @@
+//! What touches the host: processes, command hooks, the sandbox, the understanding of shell commands, and the
+//! built-in tools.
