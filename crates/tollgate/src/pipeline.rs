@@ -72,8 +72,7 @@ impl Pipeline {
                     }
                 }
                 Passed::Ready(prepared) => {
-                    let permitted =
-                        prepared.permit(&*self.policy, &*self.approver, &self.guards.breakers).await?;
+                    let permitted = prepared.permit(&*self.policy, &*self.approver, &self.guards).await?;
                     let executed = permitted.execute(&self.guards).await?;
                     return Ok(Walked::Settled(
                         executed.after(&self.hooks).await.settle(&self.records).await,

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tollgate::{
     BoxFuture, Failure, Output, Registry, Settled,
     guard::{
-        BreakerKey, BreakerSettings, BreakerState, Budget, Claim, Fence, Ledger, LedgerFault, MemoryLedger,
-        Repetition, RetryPolicy, Run, Start,
+        BreakerKey, BreakerSettings, BreakerState, Budget, Claim, End, Fence, Ledger, LedgerFault,
+        MemoryLedger, Repetition, RetryPolicy, Run, Start, Written,
     },
     outcome::{
         Phase::{Execute, Permit},
@@ -769,13 +769,9 @@ impl Ledger for Faulty {
         Box::pin(std::future::ready(claim))
     }
 
-    fn settle<'a>(
-        &'a self,
-        fence: Option<Fence>,
-        settled: &'a Settled,
-    ) -> BoxFuture<'a, Result<(), LedgerFault>> {
-        self.settled.lock().unwrap().push((settled.id.to_string(), fence.is_some()));
-        Box::pin(std::future::ready(self.settle.now()))
+    fn settle<'a>(&'a self, end: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {
+        self.settled.lock().unwrap().push((end.settled.id.to_string(), end.fence.is_some()));
+        Box::pin(std::future::ready(self.settle.now().map(|()| Written::Recorded)))
     }
 
     fn abandon(&self, _: Fence) {}

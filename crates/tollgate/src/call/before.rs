@@ -42,7 +42,8 @@ impl Call<Checked> {
     async fn ask_hooks(self, hooks: &Hooks) -> Result<Passed, Refused> {
         let Call { mut base, state: Checked { invocation } } = self;
         let mut rewritten = None;
-        for hook in hooks.of(&invocation.tool.spec) {
+        let tool = invocation.tool.clone();
+        for hook in hooks.of(&tool.spec) {
             let call = hooked(&invocation, &base.id, &base.scope);
             let token = base.lane.until_started(&base.scope);
             let answer = guarded(hook.before(&call), hook.timeout(), token, &mut base.trail).await;
@@ -64,11 +65,11 @@ impl Call<Checked> {
                     base.trail.note(|| What::hook(hook.name(), format!("blocked: {reason}")));
                     let reason = format!("The hook `{}` blocked this call: {reason}", hook.name());
                     let refusal = Refusal::new(RefusalCode::BlockedByHook, reason);
-                    return Err(base.refuse(invocation.tool.label.clone(), Phase::Before, refusal));
+                    return Err(base.refuse(invocation, Phase::Before, refusal));
                 }
                 Err(Trouble::Cancelled) => {
                     let refusal = super::execute::cancelled();
-                    return Err(base.refuse(invocation.tool.label.clone(), Phase::Before, refusal));
+                    return Err(base.refuse(invocation, Phase::Before, refusal));
                 }
                 Err(Trouble::Noted(what)) => what,
             };
@@ -78,7 +79,7 @@ impl Call<Checked> {
             }
         }
         match rewritten {
-            Some(args) => begin_again(base, &invocation, &args),
+            Some(args) => begin_again(base, invocation, &args),
             None => {
                 base.trail.note(|| What::Prepared);
                 Ok(Passed::Ready(Call { base, state: Prepared { invocation } }))
@@ -87,17 +88,20 @@ impl Call<Checked> {
     }
 }
 
-fn begin_again(mut base: Box<super::Base>, invocation: &Invocation, args: &Value) -> Result<Passed, Refused> {
-    let label = &invocation.tool.label;
+fn begin_again(
+    mut base: Box<super::Base>,
+    invocation: Box<Invocation>,
+    args: &Value,
+) -> Result<Passed, Refused> {
     base.rounds += 1;
     if base.rounds > MAX_REWRITES {
         let reason =
             format!("Hooks rewrote this call more than {MAX_REWRITES} times without coming to an end.");
         let refusal = Refusal::new(RefusalCode::RewriteLimit, reason);
-        return Err(base.refuse(label.clone(), Phase::Before, refusal));
+        return Err(base.refuse(invocation, Phase::Before, refusal));
     }
     base.trail.note(|| What::Rewritten { round: base.rounds });
-    let proposed = Proposed::new(base.id.as_str(), label.to_string(), args);
+    let proposed = Proposed::new(base.id.as_str(), invocation.tool.label.to_string(), args);
     Ok(Passed::Again(Call { base, state: proposed }))
 }
 

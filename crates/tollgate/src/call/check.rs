@@ -35,7 +35,7 @@ impl Call<Validated> {
                 base.trail.note(|| What::Checked);
                 Ok(Call { base, state: Checked { invocation } })
             }
-            Some(refusal) => Err(base.refuse(invocation.tool.label.clone(), Phase::Check, refusal)),
+            Some(refusal) => Err(base.refuse(invocation, Phase::Check, refusal)),
         }
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Ran {
     /// Where the whole of an answer that was found is, if it was put aside then.
     pub(super) offloaded: Option<Box<Offloaded>>,
     pub(super) claim: Option<OpenClaim>,
+    /// Who allowed it.
+    pub(super) by: Arc<str>,
 }
 
 /// What stands between a permit and a body.
@@ -88,13 +90,15 @@ impl Call<Permitted> {
         let (slot, claim, key) = match ready {
             Ok(Ready::Start(slot, claim, key)) => (slot, claim, key),
             Ok(Ready::Answered(outcome, offloaded)) => {
-                let ran = Ran { invocation, outcome, attempts: 0, replayed: true, offloaded, claim: None };
+                let by = permit.by;
+                let ran =
+                    Ran { invocation, outcome, attempts: 0, replayed: true, offloaded, claim: None, by };
                 return Ok(Call { base, state: Executed { ran } });
             }
-            Err(refusal) => return Err(base.refuse(invocation.tool.label.clone(), Phase::Execute, refusal)),
+            Err(refusal) => return Err(base.refuse(invocation, Phase::Execute, refusal)),
         };
         // The permit is used up here: what follows is the one run it stands for.
-        drop(permit);
+        let by = permit.by;
         let pulse = Pulse::new(base.trail.beacon());
         let cx = Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.body.clone(), pulse));
         let body = Body { invocation: &invocation, cx: &cx, guards };
@@ -111,7 +115,7 @@ impl Call<Permitted> {
         }
         base.trail.note(|| What::Executed { status: outcome.status(), chain: chain(&outcome).into() });
         let ran =
-            Ran { outcome, attempts: cx.attempt(), replayed: false, offloaded: None, claim, invocation };
+            Ran { outcome, attempts: cx.attempt(), replayed: false, offloaded: None, claim, by, invocation };
         Ok(Call { base, state: Executed { ran } })
     }
 }
@@ -129,8 +133,9 @@ async fn ready(
     if let Some(refusal) = missing_key(invocation, base) {
         return Err(refusal);
     }
-    let keyless = base.key.is_none() && invocation.effects.read_only;
-    let now = keyless.then(|| base.scope.workspace.enter_now(invocation.effects.class())).flatten();
+    let now = (!base.needs_claim(invocation))
+        .then(|| base.scope.workspace.enter_now(invocation.effects.class()))
+        .flatten();
     let ready = match now {
         Some(slot) => Ready::Start(slot, None, None),
         None => wait_and_claim(base, invocation, guards).boxed().await?,
@@ -171,6 +176,7 @@ async fn wait_and_claim(
     };
     let Some(key) = key else { return Ok(Ready::Start(slot, None, None)) };
     let start = Start {
+        ticket: base.ticket,
         caller: base.scope.caller.clone(),
         key: key.clone(),
         fingerprint: Fingerprint::of(&invocation.tool.spec, &invocation.args),
@@ -206,6 +212,13 @@ async fn wait_and_claim(
             Err(Refusal::new(RefusalCode::Internal, "The ledger failed, so the call did not run."))
         }
         None => Err(cancelled()),
+    }
+}
+
+impl super::Base {
+    /// True when the call takes effect at most once, and so is claimed before it starts.
+    pub(super) fn needs_claim(&self, invocation: &Invocation) -> bool {
+        self.key.is_some() || !invocation.effects.read_only
     }
 }
 

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     event::{Events, Trail},
+    guard::{CallRecord, InputRecord, Ticket},
     outcome::{Phase, Refusal},
     tool::{CallId, IdempotencyKey, Scope},
 };
@@ -54,6 +55,8 @@ struct Base {
     began: Instant,
     rounds: u32,
     context: Vec<String>,
+    // The ledger's name for a call that needs a claim.
+    ticket: Option<Ticket>,
 }
 
 /// The batch a call runs in.
@@ -73,6 +76,28 @@ pub struct Refused {
     tool: Arc<str>,
     phase: Phase,
     refusal: Refusal,
+    asked: Asked,
+}
+
+/// What a refused call asked for, as far as it was understood.
+enum Asked {
+    Text(RawInput),
+    Args(Box<Invocation>),
+}
+
+#[derive(Clone, Copy)]
+enum AskedRef<'a> {
+    Text(&'a RawInput),
+    Args(&'a Invocation),
+}
+
+impl Asked {
+    fn as_ref(&self) -> AskedRef<'_> {
+        match self {
+            Self::Text(text) => AskedRef::Text(text),
+            Self::Args(invocation) => AskedRef::Args(invocation),
+        }
+    }
 }
 
 impl<S> Call<S> {
@@ -103,16 +128,44 @@ impl Lane {
 }
 
 impl Base {
-    fn refuse(self: Box<Self>, tool: Arc<str>, phase: Phase, refusal: Refusal) -> Refused {
-        Refused { base: self, tool, phase, refusal }
+    fn refuse(self: Box<Self>, invocation: Box<Invocation>, phase: Phase, refusal: Refusal) -> Refused {
+        let tool = invocation.tool.label.clone();
+        Refused { base: self, tool, phase, refusal, asked: Asked::Args(invocation) }
+    }
+
+    fn refuse_text(
+        self: Box<Self>,
+        tool: Arc<str>,
+        text: RawInput,
+        phase: Phase,
+        refusal: Refusal,
+    ) -> Refused {
+        Refused { base: self, tool, phase, refusal, asked: Asked::Text(text) }
+    }
+
+    /// The call as the ledger writes it down.
+    fn record_of<'a>(&'a self, tool: &'a str, asked: AskedRef<'a>) -> CallRecord<'a> {
+        let (input, effects) = match asked {
+            AskedRef::Text(text) => (InputRecord::Text(text.as_str()), None),
+            AskedRef::Args(invocation) => (InputRecord::Args(&invocation.args), Some(&invocation.effects)),
+        };
+        CallRecord {
+            scope: &self.scope,
+            id: &self.id,
+            position: self.position,
+            began: self.began,
+            tool,
+            key: self.key.as_ref(),
+            input,
+            effects,
+        }
     }
 }
 
 impl Call<Validated> {
     /// Stops a call that is not to start any more.
     pub(crate) fn cancel(self) -> Refused {
-        let tool = self.state.invocation.tool.label.clone();
-        self.base.refuse(tool, Phase::Check, execute::cancelled())
+        self.base.refuse(self.state.invocation, Phase::Check, execute::cancelled())
     }
 }
 

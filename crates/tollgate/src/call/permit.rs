@@ -2,6 +2,7 @@
 
 use std::{
     hash::{BuildHasher, Hash, Hasher},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
 
@@ -9,14 +10,15 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::{
-    Call, Refused,
+    AskedRef, Call, Refused,
     before::Prepared,
     check::{denied, policy_says},
+    execute::Guards,
     validate::Invocation,
 };
 use crate::{
     event::What,
-    guard::{Breakers, Probe, cancellable, panic_text},
+    guard::{Breakers, Probe, Ticket, cancellable, panic_text},
     outcome::{Phase, Refusal, RefusalCode},
     policy::{
         Answer, Approver, Decision, Digest, Opinion, Policy, Query, Question, RuleRef, Stance, Verdict,
@@ -26,7 +28,7 @@ use crate::{
 /// Proof that a call was allowed. Only this file can make one, and it cannot be cloned.
 #[derive(Debug)]
 pub struct Permit {
-    by: Arc<str>,
+    pub(super) by: Arc<str>,
 }
 
 /// A call that may run: the arguments and the permit for exactly them, inseparable.
@@ -50,10 +52,11 @@ impl Call<Prepared> {
         self,
         policy: &dyn Policy,
         approver: &dyn Approver,
-        breakers: &Arc<Breakers>,
+        guards: &Guards,
     ) -> Result<Call<Permitted>, Refused> {
         let Call { mut base, state: Prepared { invocation } } = self;
-        let admitted = admit(&invocation, &base, breakers).and_then(|probe| {
+        base.ticket = noted(&invocation, &base, guards);
+        let admitted = admit(&invocation, &base, &guards.breakers).and_then(|probe| {
             base.scope.run.window().admit(base.scope.turn, || same_call(&invocation)).map(|()| probe)
         });
         let decided = match admitted {
@@ -62,12 +65,24 @@ impl Call<Prepared> {
         };
         match decided {
             Ok((probe, permit)) => {
+                if let Some(ticket) = base.ticket {
+                    let _ = catch_unwind(AssertUnwindSafe(|| guards.ledger.decide(ticket, &permit.by)));
+                }
                 base.trail.note(|| What::Permitted { by: permit.by.clone() });
                 Ok(Call { base, state: Permitted { invocation, permit, probe } })
             }
-            Err(refusal) => Err(base.refuse(invocation.tool.label.clone(), Phase::Permit, refusal)),
+            Err(refusal) => Err(base.refuse(invocation, Phase::Permit, refusal)),
         }
     }
+}
+
+/// Tells the ledger of a call that will need a claim. Nothing depends on it yet: the claim itself decides.
+fn noted(invocation: &Invocation, base: &super::Base, guards: &Guards) -> Option<Ticket> {
+    if !base.needs_claim(invocation) {
+        return None;
+    }
+    let call = base.record_of(&invocation.tool.label, AskedRef::Args(invocation));
+    catch_unwind(AssertUnwindSafe(|| guards.ledger.propose(&call))).ok().flatten()
 }
 
 fn admit(
@@ -102,13 +117,13 @@ impl Call<super::Checked> {
         let Call { mut base, state: super::Checked { invocation } } = self;
         let label = invocation.tool.label.clone();
         if let Some(refusal) = super::execute::missing_key(&invocation, &base) {
-            return Err(base.refuse(label, Phase::Execute, refusal));
+            return Err(base.refuse(invocation, Phase::Execute, refusal));
         }
         let verdict =
             admit(&invocation, &base, breakers).and_then(|_probe| judge(&invocation, &mut base, policy));
         match verdict {
             Ok(verdict) => Ok((label, (base.id, verdict))),
-            Err(refusal) => Err(base.refuse(label, Phase::Permit, refusal)),
+            Err(refusal) => Err(base.refuse(invocation, Phase::Permit, refusal)),
         }
     }
 }

@@ -125,6 +125,7 @@ impl Call<Proposed> {
                 began: Instant::now(),
                 rounds: 0,
                 context: Vec::new(),
+                ticket: None,
             }),
             state: proposed,
         }

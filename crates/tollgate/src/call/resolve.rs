@@ -36,7 +36,7 @@ impl Call<Proposed> {
             Err(refusal) => {
                 let name: Arc<str> = shorten(&self.state.name, LONGEST_SHOWN_NAME).into();
                 self.begin_trail(&name);
-                Err(self.base.refuse(name, Phase::Resolve, refusal))
+                Err(self.base.refuse_text(name, self.state.input, Phase::Resolve, refusal))
             }
         }
     }

@@ -8,13 +8,13 @@ use std::{
 use futures_util::FutureExt;
 
 use super::{
-    Base, Call, Refused,
+    AskedRef, Base, Call, Refused,
     after::Finished,
     execute::{OpenClaim, Ran},
 };
 use crate::{
     event::{Trail, What},
-    guard::{Ledger, panic_text},
+    guard::{End, Fence, Ledger, Written, panic_text},
     outcome::{
         Answer, Item, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, preview_of,
     },
@@ -30,11 +30,18 @@ pub struct Records {
     pub results: Option<Arc<dyn ResultStore>>,
 }
 
+/// What phases 4 and 5 found out, for the record.
+#[derive(Default)]
+struct Decided<'a> {
+    fence: Option<Fence>,
+    by: Option<&'a str>,
+}
+
 impl Call<Finished> {
     /// Gives the call its one answer.
     pub async fn settle(self, records: &Records) -> Settled {
         let Call { mut base, state: Finished { ran } } = self;
-        let Ran { invocation, outcome, attempts, replayed, offloaded, mut claim } = ran;
+        let Ran { invocation, outcome, attempts, replayed, offloaded, mut claim, by } = ran;
         let trust = trust_of(&invocation, &outcome);
         let label = invocation.tool.label.clone();
         let limit = invocation.tool.spec.max_result;
@@ -51,16 +58,17 @@ impl Call<Finished> {
         settled.trust = trust;
         settled.offloaded = offloaded;
         let fence = claim.as_mut().and_then(OpenClaim::close);
-        base.record(fence, settled, records).await
+        let decided = Decided { fence, by: Some(&by) };
+        base.record(AskedRef::Args(&invocation), decided, settled, records).await
     }
 }
 
 impl Refused {
     /// Gives the refused call its one answer.
     pub async fn settle(self, records: &Records) -> Settled {
-        let Refused { base, tool, phase, refusal } = self;
+        let Refused { base, tool, phase, refusal, asked } = self;
         let settled = base.answer(tool, Outcome::Refused(refusal), phase);
-        base.record(None, settled, records).await
+        base.record(asked.as_ref(), Decided::default(), settled, records).await
     }
 }
 
@@ -84,17 +92,24 @@ impl Base {
 
     async fn record(
         mut self: Box<Self>,
-        fence: Option<crate::guard::Fence>,
+        asked: AskedRef<'_>,
+        decided: Decided<'_>,
         mut settled: Settled,
         records: &Records,
     ) -> Settled {
         settled.context = std::mem::take(&mut self.context);
-        if fence.is_some() || records.ledger.records_all() {
-            // The answer stands even where it could not be written: the effect has happened and is known.
-            let written =
-                async { records.ledger.settle(fence, &settled).await.map_err(|fault| fault.to_string()) };
-            if let Err(message) = unharmed(written).await {
-                self.trail.note(|| What::LedgerFault { message: message.into() });
+        if decided.fence.is_some() || records.ledger.records_all() {
+            let Decided { fence, by } = decided;
+            let tool = settled.tool.clone();
+            let call = self.record_of(&tool, asked);
+            let end = End { ticket: self.ticket, fence, call, by, settled: &settled };
+            let written = async { records.ledger.settle(end).await.map_err(|fault| fault.to_string()) };
+            match unharmed(written).await {
+                Ok(Written::Recorded) => {}
+                // Others were told this already: one call, one answer.
+                Ok(Written::Superseded(counts)) => settled.outcome = counts.into_answer().outcome,
+                // The answer stands even where it could not be written: the effect has happened and is known.
+                Err(message) => self.trail.note(|| What::LedgerFault { message: message.into() }),
             }
         }
         self.trail.note(|| What::Settled {

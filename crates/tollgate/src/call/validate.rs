@@ -53,7 +53,7 @@ impl Call<Resolved> {
                     state: Validated { invocation: Box::new(Invocation { tool, args, typed, effects }) },
                 })
             }
-            Err(refusal) => Err(base.refuse(tool.label.clone(), Phase::Validate, refusal)),
+            Err(refusal) => Err(base.refuse_text(tool.label.clone(), written.text, Phase::Validate, refusal)),
         }
     }
 }

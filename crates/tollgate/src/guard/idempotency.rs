@@ -2,99 +2,17 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    fmt,
     sync::{Mutex, PoisonError},
 };
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
+use super::ledger::{Claim, End, Fence, Fingerprint, Ledger, LedgerFault, Start, Written};
 use crate::{
-    json::canonical,
     outcome::{Settled, Status},
-    tool::{Caller, IdempotencyKey, ToolSpec},
+    tool::{Caller, IdempotencyKey},
 };
-
-/// Where starts and ends of calls are recorded.
-///
-/// `start` is durable when it returns: nothing with an effect begins before. A fault in it stops the call;
-/// a fault in `settle` is reported, and the call's answer stands.
-pub trait Ledger: Send + Sync + 'static {
-    /// Claims the key, waiting while another holder of it is still running.
-    fn start(&self, start: Start) -> BoxFuture<'_, Result<Claim, LedgerFault>>;
-
-    /// Writes the one terminal record of a call.
-    fn settle<'a>(
-        &'a self,
-        fence: Option<Fence>,
-        settled: &'a Settled,
-    ) -> BoxFuture<'a, Result<(), LedgerFault>>;
-
-    /// The holder of the claim went away without an end: from now on its effect is unknown.
-    fn abandon(&self, fence: Fence);
-
-    /// True when calls without a claim (reads, refusals) are recorded too.
-    fn records_all(&self) -> bool {
-        true
-    }
-}
-
-/// What is claimed.
-#[derive(Debug, Clone)]
-pub struct Start {
-    /// Keys are scoped by who calls.
-    pub caller: Caller,
-    /// The key.
-    pub key: IdempotencyKey,
-    /// What tool and arguments it stands for.
-    pub fingerprint: Fingerprint,
-}
-
-/// The answer to a claim.
-#[derive(Debug)]
-pub enum Claim {
-    /// Go ahead: nobody else holds this key.
-    Granted(Fence),
-    /// It ran before; this was the answer.
-    Replay(Settled),
-    /// The key stands for other arguments.
-    Conflict,
-    /// It started before and nobody knows how it ended.
-    Unfinished,
-}
-
-/// Proof of a claim; a later claim of the same key has a higher number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Fence(pub u64);
-
-/// A hash of tool definition and arguments.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fingerprint([u8; 32]);
-
-/// The store behind a ledger failed.
-#[derive(Debug, thiserror::Error)]
-#[error("the ledger failed: {0}")]
-pub struct LedgerFault(#[source] pub Box<dyn std::error::Error + Send + Sync>);
-
-impl Fingerprint {
-    /// The fingerprint of a call.
-    pub fn of(spec: &ToolSpec, args: &Value) -> Self {
-        let mut hash = Sha256::new();
-        for part in [spec.id.to_string().as_str(), &canonical(&spec.input_schema), &canonical(args)] {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        }
-        Self(hash.finalize().into())
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::outcome::hex(&self.0[..8]))
-    }
-}
 
 /// Keys of this process, the latest `capacity` of them. Forgets everything when it ends.
 #[derive(Debug)]
@@ -206,12 +124,9 @@ impl Ledger for MemoryLedger {
         })
     }
 
-    fn settle<'a>(
-        &'a self,
-        fence: Option<Fence>,
-        settled: &'a Settled,
-    ) -> BoxFuture<'a, Result<(), LedgerFault>> {
-        if let Some(fence) = fence {
+    fn settle<'a>(&'a self, end: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {
+        let settled = end.settled;
+        if let Some(fence) = end.fence {
             let mut book = self.lock();
             if let Some(key) = book.fences.remove(&fence) {
                 match settled.status() {
@@ -224,7 +139,7 @@ impl Ledger for MemoryLedger {
             drop(book);
             self.ended.notify_waiters();
         }
-        Box::pin(std::future::ready(Ok(())))
+        Box::pin(std::future::ready(Ok(Written::Recorded)))
     }
 
     fn abandon(&self, fence: Fence) {

@@ -8,6 +8,7 @@ mod repetition;
 mod breaker;
 mod retry;
 mod deadline;
+mod ledger;
 mod idempotency;
 
 pub use breaker::{Breaker, BreakerKey, BreakerSettings, BreakerState, Breakers};
@@ -15,7 +16,10 @@ pub(crate) use breaker::{Health, Probe};
 pub(crate) use budget::Reservation;
 pub use budget::{Budget, Purse, Spent};
 pub(crate) use deadline::{Ended, Guarded, Pulse, cancellable, drive, guarded, later, panic_text};
-pub use idempotency::{Claim, Fence, Fingerprint, Ledger, LedgerFault, MemoryLedger, Start};
+pub use idempotency::MemoryLedger;
+pub use ledger::{
+    CallRecord, Claim, End, Fence, Fingerprint, InputRecord, Ledger, LedgerFault, Start, Ticket, Written,
+};
 pub use repetition::Repetition;
 pub use retry::RetryPolicy;
 pub use run::{Run, RunBuilder};

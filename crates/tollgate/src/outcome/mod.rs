@@ -6,6 +6,7 @@ mod output;
 mod settled;
 mod preview;
 mod offload;
+mod stored;
 
 pub use failure::{Failure, FailureDetails, FailureKind};
 pub use offload::{FolderResults, Offloaded, Part, ResultRef, ResultStore, StoreFault};
@@ -15,3 +16,4 @@ pub(crate) use preview::{exceeds, preview_of};
 pub use refusal::{Refusal, RefusalCode, RefusalDetails, Violation};
 pub(crate) use settled::hex;
 pub use settled::{Answer, Evidence, Outcome, Phase, Settled, Status};
+pub use stored::NotStored;

@@ -48,10 +48,10 @@ pub enum Part {
 }
 
 /// That, and where, a result was put aside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offloaded {
     /// The reference to read it by; `None` when it could not be kept.
-    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ResultRef>,
     /// Characters of the whole.
     pub chars: usize,
