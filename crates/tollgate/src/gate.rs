@@ -1,6 +1,8 @@
 //! The gate itself: tools, policy, hooks and guards wired once; calls and turns walk through it.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
 
 use crate::{
     call::{Call, Guards, Proposed, Records},
@@ -25,8 +27,9 @@ pub struct Tollgate {
 }
 
 struct Inner {
-    registry: RwLock<Registry>,
-    pipeline: RwLock<Arc<Pipeline>>,
+    // Held while the pipeline is replaced, so that two replacements do not lose one another.
+    registry: Mutex<Registry>,
+    pipeline: ArcSwap<Pipeline>,
     events: Events,
     loaded: Loaded,
     search: Option<ToolSearch>,
@@ -76,7 +79,7 @@ impl Tollgate {
 
     /// Walks one call to its one answer.
     pub async fn call(&self, scope: &Arc<Scope>, call: Proposed) -> Settled {
-        let pipeline = self.pinned();
+        let pipeline = self.inner.pipeline.load();
         pipeline.run(Call::propose(call, 0, scope, &self.inner.events)).await
     }
 
@@ -98,19 +101,24 @@ impl Tollgate {
     /// Between turns: asks every tool anew whether it is enabled, and pins a new list. A turn that has begun
     /// keeps the list it was given.
     pub fn refresh(&self) {
-        let registry = self.inner.registry.read().unwrap_or_else(PoisonError::into_inner).clone();
-        self.replace(registry);
+        let mut registry = self.registry();
+        let same = registry.clone();
+        self.pin(&mut registry, same);
     }
 
     /// Between turns: other tools from now on.
     pub fn replace(&self, registry: Registry) {
-        let mut pipeline = self.inner.pipeline.write().unwrap_or_else(PoisonError::into_inner);
+        self.pin(&mut self.registry(), registry);
+    }
+
+    fn pin(&self, current: &mut Registry, registry: Registry) {
+        let pipeline = self.pinned();
         let snapshot = Arc::new(Snapshot::take(&registry, &*pipeline.policy, &self.inner.loaded));
         if let Some(search) = &self.inner.search {
             search.attach(&snapshot, &self.inner.loaded);
         }
-        *pipeline = Arc::new(Pipeline { snapshot, ..(**pipeline).clone() });
-        *self.inner.registry.write().unwrap_or_else(PoisonError::into_inner) = registry;
+        self.inner.pipeline.store(Arc::new(Pipeline { snapshot, ..(*pipeline).clone() }));
+        *current = registry;
     }
 
     /// The tools as they are offered now.
@@ -124,7 +132,11 @@ impl Tollgate {
     }
 
     fn pinned(&self) -> Arc<Pipeline> {
-        self.inner.pipeline.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.inner.pipeline.load_full()
+    }
+
+    fn registry(&self) -> std::sync::MutexGuard<'_, Registry> {
+        self.inner.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -205,8 +217,8 @@ impl Builder {
         };
         Tollgate {
             inner: Arc::new(Inner {
-                registry: RwLock::new(self.registry),
-                pipeline: RwLock::new(Arc::new(pipeline)),
+                registry: Mutex::new(self.registry),
+                pipeline: ArcSwap::from_pointee(pipeline),
                 events: Events::default(),
                 loaded,
                 search: self.search,

@@ -99,8 +99,7 @@ impl Call<Permitted> {
         };
         // The permit is used up here: what follows is the one run it stands for.
         let by = permit.by;
-        let pulse = Pulse::new(base.trail.beacon());
-        let cx = Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.body.clone(), pulse));
+        let cx = Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.body.clone(), Pulse::default()));
         let body = Body { invocation: &invocation, cx: &cx, guards };
         let began = base.scope.run.purse().is_limited().then(Instant::now);
         let Ending(result, health) = body.run(slot, &mut base.trail).await;

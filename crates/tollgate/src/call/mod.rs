@@ -51,7 +51,8 @@ struct Base {
     key: Option<IdempotencyKey>,
     lane: Lane,
     trail: Trail,
-    events: Events,
+    // Where the trail will go, until it begins; `None` while nobody observes.
+    events: Option<Events>,
     began: Instant,
     rounds: u32,
     context: Vec<String>,

@@ -187,7 +187,7 @@ async fn decide(
 ) -> Result<Permit, Refusal> {
     let verdict = judge(invocation, base, policy)?;
     if verdict.decision == Decision::Allow {
-        return Ok(Permit { by: by(&verdict) });
+        return Ok(Permit { by: by(verdict) });
     }
     ask(invocation, base, verdict, (policy, approver)).boxed().await
 }
@@ -254,7 +254,7 @@ async fn ask(
         Said::Decided(verdict) if verdict.decision == Decision::Deny => {
             Err(denied(&invocation.tool.label, verdict))
         }
-        Said::Decided(verdict) => Ok(Permit { by: by(&verdict) }),
+        Said::Decided(verdict) => Ok(Permit { by: by(verdict) }),
         Said::Answer(Answer::Yes) => Ok(Permit { by: "a person".into() }),
         Said::Answer(Answer::Always(grant)) => {
             remember(Stance::Grant, &grant);
@@ -295,10 +295,10 @@ async fn answered_elsewhere(
     }
 }
 
-fn by(verdict: &Verdict) -> Arc<str> {
-    match (&verdict.rule, &verdict.reason) {
-        (Some(rule), _) => rule.text.clone(),
-        (None, Some(reason)) => reason.clone(),
+fn by(verdict: Verdict) -> Arc<str> {
+    match (verdict.rule, verdict.reason) {
+        (Some(rule), _) => rule.text,
+        (None, Some(reason)) => reason,
         (None, None) => "the policy".into(),
     }
 }

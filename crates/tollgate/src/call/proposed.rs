@@ -121,7 +121,7 @@ impl Call<Proposed> {
                 key: proposed.idempotency_key.clone(),
                 lane: Lane::default(),
                 trail: Trail::default(),
-                events: events.clone(),
+                events: events.is_observed().then(|| events.clone()),
                 began: Instant::now(),
                 rounds: 0,
                 context: Vec::new(),

@@ -44,8 +44,8 @@ impl Call<Proposed> {
     // The trail begins where the name is known, at the time the call was proposed; a rewritten call has one.
     fn begin_trail(&mut self, tool: &Arc<str>) {
         let base = &mut self.base;
-        if base.rounds == 0 {
-            base.trail = Trail::begin(&base.events, base.scope.run.id(), &base.id, tool, base.began);
+        if let Some(events) = base.events.take() {
+            base.trail = Trail::begin(events, base.scope.run.id(), &base.id, tool, base.began);
         }
     }
 }

@@ -121,7 +121,7 @@ impl Base {
         });
         let now = self.trail.last().unwrap_or_else(std::time::Instant::now);
         settled.duration = now.saturating_duration_since(self.began);
-        self.trail.flush();
+        self.trail.end();
         settled
     }
 }

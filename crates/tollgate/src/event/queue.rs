@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use arc_swap::ArcSwap;
+
 use super::{Event, EventRecord, What};
 use crate::tool::{CallId, RunId};
 
@@ -20,8 +22,9 @@ pub struct Events {
 #[derive(Debug)]
 struct Hub {
     epoch: (Instant, SystemTime),
+    queues: ArcSwap<Vec<Arc<Queue>>>,
+    // Said apart, so that a call nobody observes asks with one load.
     observers: AtomicUsize,
-    queues: Mutex<Vec<Arc<Queue>>>,
 }
 
 /// Whom a step is about.
@@ -95,7 +98,7 @@ impl Events {
             filling: Mutex::default(),
             wake: Condvar::new(),
         });
-        lock(&self.hub.queues).push(queue.clone());
+        self.hub.queues.rcu(|queues| queues.iter().chain([&queue]).cloned().collect::<Vec<_>>());
         self.hub.observers.fetch_add(1, Ordering::AcqRel);
         Subscription {
             hub: Arc::downgrade(&self.hub),
@@ -123,15 +126,15 @@ impl Events {
         if self.is_observed() {
             let tag = Tag { run: run.clone(), call: call.cloned(), tool: None };
             let at = Instant::now();
-            self.hand_over(&tag, at, &mut vec![Step { at, what: what() }]);
+            self.hand_over(tag, at, &mut vec![Step { at, what: what() }]);
         }
     }
 
     /// Gives the steps to every observer and leaves the list empty.
-    pub(super) fn hand_over(&self, tag: &Tag, since: Instant, steps: &mut Vec<Step>) {
-        let queues = lock(&self.hub.queues);
+    pub(super) fn hand_over(&self, tag: Tag, since: Instant, steps: &mut Vec<Step>) {
+        let queues = self.hub.queues.load();
         if let Some((last, others)) = queues.split_last() {
-            others.iter().for_each(|queue| queue.push(tag, since, &mut steps.clone()));
+            others.iter().for_each(|queue| queue.push(tag.clone(), since, &mut steps.clone()));
             last.push(tag, since, steps);
         }
         steps.clear();
@@ -141,13 +144,13 @@ impl Events {
 impl Default for Hub {
     fn default() -> Self {
         let epoch = (Instant::now(), SystemTime::now());
-        Self { epoch, observers: AtomicUsize::new(0), queues: Mutex::default() }
+        Self { epoch, observers: AtomicUsize::new(0), queues: ArcSwap::default() }
     }
 }
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        for queue in lock(&self.queues).iter() {
+        for queue in self.queues.load().iter() {
             lock(&queue.filling).closed = true;
             queue.wake.notify_all();
         }
@@ -155,7 +158,7 @@ impl Drop for Hub {
 }
 
 impl Queue {
-    fn push(&self, tag: &Tag, since: Instant, steps: &mut Vec<Step>) {
+    fn push(&self, tag: Tag, since: Instant, steps: &mut Vec<Step>) {
         let mut filling = lock(&self.filling);
         if std::mem::take(&mut filling.stale) {
             // What the page holds is dropped here, on the side that made it: no memory wanders between threads.
@@ -163,7 +166,7 @@ impl Queue {
             filling.page.steps.clear();
         }
         if filling.page.heads.len() < self.capacity {
-            filling.page.heads.push(Head { tag: tag.clone(), since, steps: steps.len() });
+            filling.page.heads.push(Head { tag, since, steps: steps.len() });
             filling.page.steps.append(steps);
         } else {
             filling.missed += 1;
@@ -248,7 +251,8 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         if let Some(hub) = self.hub.upgrade() {
-            lock(&hub.queues).retain(|queue| !Arc::ptr_eq(queue, &self.queue));
+            let others = |queue: &&Arc<Queue>| !Arc::ptr_eq(queue, &self.queue);
+            hub.queues.rcu(|queues| queues.iter().filter(others).cloned().collect::<Vec<_>>());
             hub.observers.fetch_sub(1, Ordering::AcqRel);
         }
     }

@@ -17,7 +17,8 @@ pub(crate) struct Trail {
 #[derive(Debug)]
 struct Noted {
     events: Events,
-    tag: Tag,
+    // Given away with the last hand-over.
+    tag: Option<Tag>,
     // When the steps that were handed over ended, and when the last one did.
     since: Instant,
     last: Instant,
@@ -25,17 +26,15 @@ struct Noted {
 }
 
 /// The steps of a call that is not rewritten, retried or asked about.
-const USUAL_STEPS: usize = 8;
+const USUAL_STEPS: usize = 12;
 
 impl Trail {
-    pub(crate) fn begin(events: &Events, run: &RunId, call: &CallId, tool: &Arc<str>, at: Instant) -> Self {
-        if !events.is_observed() {
-            return Self::default();
-        }
+    /// Begins to note the steps of a call that somebody observes.
+    pub(crate) fn begin(events: Events, run: &RunId, call: &CallId, tool: &Arc<str>, at: Instant) -> Self {
         let tag = Tag { run: run.clone(), call: Some(call.clone()), tool: Some(tool.clone()) };
         let mut steps = Vec::with_capacity(USUAL_STEPS);
         steps.push(Step { at, what: What::Proposed });
-        Self { noted: Some(Box::new(Noted { events: events.clone(), tag, since: at, last: at, steps })) }
+        Self { noted: Some(Box::new(Noted { events, tag: Some(tag), since: at, last: at, steps })) }
     }
 
     /// Notes a step; it took as long as it is since the last clock read.
@@ -57,8 +56,14 @@ impl Trail {
     /// Hands over what was noted.
     pub(crate) fn flush(&mut self) {
         if let Some(noted) = &mut self.noted {
-            noted.hand_over();
+            let tag = noted.tag.clone();
+            noted.hand_over(tag);
         }
+    }
+
+    /// Hands over the rest; nothing is noted after it.
+    pub(crate) fn end(&mut self) {
+        self.noted = None;
     }
 
     /// When the last step was noted; saves a clock read where one was just made.
@@ -68,14 +73,14 @@ impl Trail {
 
     /// What a running body tells of itself goes beside the trail, straight to the observers.
     pub(crate) fn beacon(&self) -> Beacon {
-        Beacon(self.noted.as_ref().map(|noted| (noted.events.clone(), noted.tag.clone())))
+        Beacon(self.noted.as_ref().and_then(|noted| Some((noted.events.clone(), noted.tag.clone()?))))
     }
 }
 
 impl Noted {
-    fn hand_over(&mut self) {
-        if !self.steps.is_empty() {
-            self.events.hand_over(&self.tag, self.since, &mut self.steps);
+    fn hand_over(&mut self, tag: Option<Tag>) {
+        if let Some(tag) = tag.filter(|_| !self.steps.is_empty()) {
+            self.events.hand_over(tag, self.since, &mut self.steps);
             self.since = self.last;
         }
     }
@@ -84,7 +89,8 @@ impl Noted {
 // A call that is dropped on its way still tells how far it came.
 impl Drop for Noted {
     fn drop(&mut self) {
-        self.hand_over();
+        let tag = self.tag.take();
+        self.hand_over(tag);
     }
 }
 
@@ -97,7 +103,7 @@ impl Beacon {
         if let Some((events, tag)) = &self.0 {
             let what = What::Progress(progress);
             let at = Instant::now();
-            events.hand_over(tag, at, &mut vec![Step { at, what }]);
+            events.hand_over(tag.clone(), at, &mut vec![Step { at, what }]);
         }
     }
 }

@@ -5,7 +5,10 @@ use std::{
     future::Future,
     panic::AssertUnwindSafe,
     pin::{Pin, pin},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
@@ -58,12 +61,12 @@ pub(crate) async fn drive<F: Future<Output: Send> + Unpin + Send>(
     trail: &mut Trail,
 ) -> Ended<F::Output> {
     let first = first_poll(body).await;
-    cx.pulse().release(trail);
     if let Poll::Ready(done) = first {
+        cx.pulse().tell_held(trail);
         return Ended::Done(done);
     }
     // What was noted so far reaches observers before the long wait begins.
-    trail.flush();
+    cx.pulse().release(trail);
     drive_on(body, cx, timeouts, until).await
 }
 
@@ -173,9 +176,11 @@ async fn stop<F: Future + Unpin>(body: &mut F, cx: &Cx, otherwise: Ended<F::Outp
 }
 
 /// Signs of life of a running body.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pulse {
-    beacon: Beacon,
+    // Set when somebody may hear of progress at once; most quick calls never get that far.
+    beacon: OnceLock<Beacon>,
+    holds: AtomicBool,
     life: Mutex<Life>,
 }
 
@@ -184,22 +189,21 @@ struct Life {
     beat: Option<Instant>,
     // Progress of the first moment waits here until the call's own steps are told: it never overtakes them.
     held: Vec<Progress>,
-    released: bool,
 }
 
 impl Pulse {
-    pub(crate) fn new(beacon: Beacon) -> Self {
-        Self { beacon, life: Mutex::default() }
-    }
-
     pub(crate) fn beat(&self, progress: Progress) {
         let mut life = self.life();
         life.beat = Some(Instant::now());
-        if life.released {
-            drop(life);
-            self.beacon.progress(progress);
-        } else {
-            life.held.push(progress);
+        match self.beacon.get() {
+            Some(beacon) => {
+                drop(life);
+                beacon.progress(progress);
+            }
+            None => {
+                life.held.push(progress);
+                self.holds.store(true, Ordering::Release);
+            }
         }
     }
 
@@ -207,13 +211,19 @@ impl Pulse {
         self.life().beat = Some(Instant::now());
     }
 
-    fn release(&self, trail: &mut Trail) {
-        let mut life = self.life();
-        life.released = true;
-        if !life.held.is_empty() {
-            trail.flush();
-            life.held.drain(..).for_each(|progress| self.beacon.progress(progress));
+    /// Tells what was held back so far, after the call's own steps.
+    fn tell_held(&self, trail: &mut Trail) {
+        if self.holds.load(Ordering::Acquire) {
+            self.release(trail);
         }
+    }
+
+    /// From here on progress is told as it comes.
+    fn release(&self, trail: &mut Trail) {
+        trail.flush();
+        let mut life = self.life();
+        let beacon = self.beacon.get_or_init(|| trail.beacon());
+        life.held.drain(..).for_each(|progress| beacon.progress(progress));
     }
 
     fn life(&self) -> std::sync::MutexGuard<'_, Life> {

@@ -1,6 +1,9 @@
 //! Stops a run that proposes the same call turn after turn.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
 
 use crate::outcome::{Refusal, RefusalCode};
 
@@ -32,15 +35,12 @@ pub(crate) struct Window {
 #[derive(Debug, Default)]
 struct Seen {
     turn: u32,
-    now: Vec<Streak>,
-    before: Vec<Streak>,
+    now: Streaks,
+    before: Streaks,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Streak {
-    call: u64,
-    turns: u32,
-}
+/// In how many turns in a row each call has come.
+type Streaks = HashMap<u64, u32, foldhash::fast::FixedState>;
 
 impl Window {
     pub(crate) fn new(limit: Repetition) -> Self {
@@ -53,14 +53,8 @@ impl Window {
         let call = call();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.move_to(turn);
-        let turns = match seen.now.iter().find(|streak| streak.call == call) {
-            Some(streak) => streak.turns,
-            None => {
-                let turns = 1 + seen.before.iter().find(|s| s.call == call).map_or(0, |s| s.turns);
-                seen.now.push(Streak { call, turns });
-                turns
-            }
-        };
+        let Seen { now, before, .. } = &mut *seen;
+        let turns = *now.entry(call).or_insert_with(|| 1 + before.get(&call).copied().unwrap_or(0));
         drop(seen);
         if turns <= limit {
             return Ok(());
@@ -79,7 +73,7 @@ impl Seen {
             return;
         }
         let ended = std::mem::take(&mut self.now);
-        self.before = if turn == self.turn.wrapping_add(1) { ended } else { Vec::new() };
+        self.before = if turn == self.turn.wrapping_add(1) { ended } else { Streaks::default() };
         self.turn = turn;
     }
 }
