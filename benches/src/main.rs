@@ -5,6 +5,7 @@
 mod table;
 mod memory;
 mod path;
+mod phases;
 mod gather;
 mod catalog;
 
@@ -14,6 +15,7 @@ fn main() {
     let tables = [
         ("Memory", memory::rows(&runtime)),
         ("One call", path::rows(&runtime)),
+        ("One call, phase by phase, nobody observes", phases::rows(&runtime)),
         ("A thousand calls of one turn", gather::rows()),
         ("Ten thousand tools", catalog::rows()),
     ];

@@ -13,8 +13,8 @@ use tollgate::{
 
 use crate::table::{Row, best_of, wanted};
 
-const CALLS: u32 = 500;
-const INPUT: &str = r#"{"a":12,"b":30}"#;
+pub(crate) const CALLS: u32 = 500;
+pub(crate) const INPUT: &str = r#"{"a":12,"b":30}"#;
 
 /// Two integers in, a sum out.
 struct Add {
@@ -76,17 +76,17 @@ impl Bare for BareAdd {
     }
 }
 
-struct Floor {
+pub(crate) struct Floor {
     tools: HashMap<String, (jsonschema::Validator, Box<dyn Bare>)>,
 }
 
 impl Floor {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let validator = jsonschema::validator_for(&schema()).expect("a good schema");
         Self { tools: HashMap::from([("add".to_owned(), (validator, Box::new(BareAdd) as Box<dyn Bare>))]) }
     }
 
-    async fn call(&self, name: &str, input: &str) -> Value {
+    pub(crate) async fn call(&self, name: &str, input: &str) -> Value {
         let (validator, tool) = &self.tools[name];
         let args: Value = serde_json::from_str(input).expect("JSON");
         assert!(validator.is_valid(&args));
@@ -106,7 +106,7 @@ pub(crate) fn gate(tools: usize, inline: Option<Arc<dyn Spawner>>) -> Tollgate {
     Tollgate::builder(registry).policy(rules).spawner(inline).build()
 }
 
-fn scope() -> Arc<Scope> {
+pub(crate) fn scope() -> Arc<Scope> {
     Arc::new(Scope::new(Run::new("bench"), Workspace::new("/tmp")))
 }
 
