@@ -32,9 +32,6 @@ pub(crate) fn rows(runtime: &tokio::runtime::Runtime) -> Vec<Row> {
         });
     };
     let walker = Walker::new(&gate);
-    let proposals = || -> Vec<Proposed> {
-        (0..CALLS).map(|_| Proposed::new(black_box("call_1"), black_box("add"), black_box(INPUT))).collect()
-    };
     let mut rows = Vec::new();
     for (until, phase) in PHASES.iter().enumerate() {
         let name = format!("until {phase}");
@@ -42,14 +39,15 @@ pub(crate) fn rows(runtime: &tokio::runtime::Runtime) -> Vec<Row> {
             continue;
         }
         let scope = scope();
-        let walk = |calls: Vec<Proposed>| {
+        let walk = |()| {
             runtime.block_on(async {
-                for call in calls {
+                for _ in 0..CALLS {
+                    let call = Proposed::new(black_box("call_1"), black_box("add"), black_box(INPUT));
                     walker.walk(Call::propose(call, 0, &scope, &events), until).await;
                 }
             });
         };
-        let (floor, path) = best_of(300, bare, proposals, walk);
+        let (floor, path) = best_of(300, bare, || (), walk);
         rows.push(Row::ratio(
             &name,
             "look-up + JSON + schema + boxed call",

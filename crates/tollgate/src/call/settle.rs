@@ -98,8 +98,10 @@ impl Base {
         records: &Records,
     ) -> Settled {
         settled.context = std::mem::take(&mut self.context);
+        let mut waited = false;
         if decided.fence.is_some() || records.ledger.records_all() {
             let Decided { fence, by } = decided;
+            waited = true;
             let tool = settled.tool.clone();
             let call = self.record_of(&tool, asked);
             let end = End { ticket: self.ticket, fence, call, by, settled: &settled };
@@ -112,13 +114,19 @@ impl Base {
                 Err(message) => self.trail.note(|| What::LedgerFault { message: message.into() }),
             }
         }
-        self.trail.note(|| What::Settled {
+        let what = || What::Settled {
             status: settled.status(),
             phase: settled.phase,
             code: settled.refusal().map(|refusal| refusal.code),
             attempts: settled.attempts,
             was_concurrent: settled.was_concurrent,
-        });
+        };
+        // An answer that nothing had to be written for took no time of its own.
+        if waited || settled.offloaded.is_some() || settled.phase < Phase::Execute {
+            self.trail.note(what);
+        } else {
+            self.trail.note_brief(what);
+        }
         let now = self.trail.last().unwrap_or_else(std::time::Instant::now);
         settled.duration = now.saturating_duration_since(self.began);
         self.trail.end();
