@@ -8,6 +8,7 @@ mod path;
 mod phases;
 mod gather;
 mod catalog;
+mod policy;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -18,6 +19,7 @@ fn main() {
         ("One call, phase by phase, nobody observes", phases::rows(&runtime)),
         ("A thousand calls of one turn", gather::rows()),
         ("Ten thousand tools", catalog::rows()),
+        ("Decisions", policy::rows()),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));
     std::process::exit(i32::from(good.contains(&false)));

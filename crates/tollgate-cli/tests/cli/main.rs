@@ -19,3 +19,4 @@ mod schemas;
 mod catalogue;
 mod health;
 mod demonstration;
+mod policies;

@@ -21,9 +21,13 @@ mod trust;
 mod roots;
 mod protected;
 mod approval;
+mod lint;
+#[cfg(feature = "config")]
+pub mod config;
 
 pub use approval::{APPROVAL_LIFE, Answer, Approvals, Approver, Digest, Nobody, Question};
 pub use layers::{Grant, Grants, Keeper, Kept, Layers, Lifetime, NotGranted};
+pub use lint::{Oddity, OddityKind, lint};
 pub use pattern::{BadPattern, Pattern};
 pub use protected::{Protected, Protection, protection_of};
 pub use roots::lexical_path;
