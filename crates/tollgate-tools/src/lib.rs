@@ -2,3 +2,4 @@
 //! built-in tools.
 
 pub mod process;
+pub mod hook_command;
