@@ -21,11 +21,15 @@ mod trust;
 mod roots;
 mod protected;
 mod approval;
+mod pending;
+mod queue;
 
 pub use approval::{APPROVAL_LIFE, Answer, Approvals, Approver, Digest, Nobody, Question};
 pub use layers::{Grant, Grants, Keeper, Kept, Layers, Lifetime, NotGranted};
 pub use pattern::{BadPattern, Pattern};
+pub use pending::{Desk, NotAnswered, Pending, Reply};
 pub use protected::{Protected, Protection, protection_of};
+pub use queue::Queue;
 pub use roots::lexical_path;
 pub(crate) use roots::{inside_roots, outside_roots};
 pub use rule::{BadRule, Layer, Rule, Stance};
