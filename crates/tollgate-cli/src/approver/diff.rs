@@ -104,7 +104,9 @@ fn read(path: &Path) -> Result<Option<String>, String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),
         Ok(about) if !about.is_file() => return Err("it is not a regular file".to_owned()),
-        Ok(about) if about.len() > MOST => return Err(format!("it has {} bytes, too many to compare", about.len())),
+        Ok(about) if about.len() > MOST => {
+            return Err(format!("it has {} bytes, too many to compare", about.len()));
+        }
         Ok(_) => {}
     }
     let mut bytes = Vec::new();
@@ -131,15 +133,25 @@ mod tests {
             (json!({"file": "a.txt", "edits": [{"oldText": "two", "newText": "2"}]}), hunk, None),
             (json!({"file_path": "a.txt", "content": "one\n2\nthree\n"}), hunk, None),
             (json!({"path": "a.txt", "content": "one\ntwo\nthree\n"}), "", None),
-            (json!({"path": "b.txt", "content": "x\n"}), "@@ -0,0 +1 @@\n+x\n", Some("a new file".to_owned())),
+            (
+                json!({"path": "b.txt", "content": "x\n"}),
+                "@@ -0,0 +1 @@\n+x\n",
+                Some("a new file".to_owned()),
+            ),
             (json!({"path": "b.txt", "old": "x\n", "new": "y\n"}), "@@ -1 +1 @@\n-x\n+y\n", absent),
-            (json!({"path": "a.txt", "old": "t", "new": "T"}), "@@ -1 +1 @@\n-t\n\\ No newline at end of file\n+T\n\\ No newline at end of file\n", twice),
+            (
+                json!({"path": "a.txt", "old": "t", "new": "T"}),
+                "@@ -1 +1 @@\n-t\n\\ No newline at end of file\n+T\n\\ No newline at end of file\n",
+                twice,
+            ),
         ];
         for (args, diff, note) in cases {
             let change = change(&args, folder.path()).expect("an edit");
             assert_eq!((change.diff.as_str(), change.note), (diff, note), "{args}");
         }
-        for args in [json!({"path": "a.txt"}), json!({"text": "x"}), json!([]), json!({"path": 1, "content": "x"})] {
+        for args in
+            [json!({"path": "a.txt"}), json!({"text": "x"}), json!([]), json!({"path": 1, "content": "x"})]
+        {
             assert_eq!(change(&args, folder.path()), None, "{args}");
         }
     }
@@ -148,7 +160,8 @@ mod tests {
     fn a_file_that_cannot_be_compared_is_said_to_be_so() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("bytes"), [0xff, 0xfe]).unwrap();
-        let note = |path: &str| change(&json!({"path": path, "content": "x"}), folder.path()).unwrap().note.unwrap();
+        let note =
+            |path: &str| change(&json!({"path": path, "content": "x"}), folder.path()).unwrap().note.unwrap();
         assert_eq!(note("bytes"), "the file now: it is no text");
         assert_eq!(note("."), "the file now: it is not a regular file");
         assert_eq!(note("/dev/zero"), "the file now: it is not a regular file");

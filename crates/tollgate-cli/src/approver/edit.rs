@@ -10,23 +10,34 @@ struct Line {
     at: usize,
 }
 
-/// Lets the person change a line that begins as `text`; `None` when they would rather not.
-pub(crate) async fn edit(talk: &mut Talk<'_>, prompt: &str, text: &str) -> Option<String> {
+/// How the changing of a line ended.
+pub(crate) enum Edited {
+    Text(String),
+    /// They would rather not.
+    Back,
+    /// Ctrl-C, Ctrl-D.
+    Stop,
+    Gone,
+}
+
+/// Lets the person change a line that begins as `text`.
+pub(crate) async fn edit(talk: &mut Talk<'_>, prompt: &str, text: &str) -> Edited {
     let mut line = Line { text: text.chars().collect(), at: text.chars().count() };
     let mut row = line.show(talk, prompt, 0);
     loop {
-        match talk.key().await {
-            Key::Enter => {
-                talk.say("\n");
-                return Some(line.text.iter().collect());
+        let ended = match talk.key().await {
+            Key::Enter => Edited::Text(line.text.iter().collect()),
+            Key::Escape => Edited::Back,
+            Key::Ctrl('c' | 'd') => Edited::Stop,
+            Key::Gone => Edited::Gone,
+            key => {
+                line.press(key);
+                row = line.show(talk, prompt, row);
+                continue;
             }
-            Key::Escape | Key::Ctrl('c' | 'd') | Key::Gone => {
-                talk.say("\n");
-                return None;
-            }
-            key => line.press(key),
-        }
-        row = line.show(talk, prompt, row);
+        };
+        talk.say("\n");
+        return ended;
     }
 }
 

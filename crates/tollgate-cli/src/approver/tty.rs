@@ -11,8 +11,8 @@ use std::{
 };
 
 use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcgetwinsize,
-    tcsetattr,
+    InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
+    tcgetwinsize, tcsetattr,
 };
 use tokio::sync::mpsc;
 
@@ -55,7 +55,9 @@ impl Tty {
         let (send, keys) = mpsc::unbounded_channel();
         let talk = Talk { tty: self, before, over: Arc::default(), keys };
         let over = talk.over.clone();
-        std::thread::Builder::new().name("tollgate-keys".to_owned()).spawn(move || read(source, &over, &send))?;
+        std::thread::Builder::new()
+            .name("tollgate-keys".to_owned())
+            .spawn(move || read(source, &over, &send))?;
         Ok(talk)
     }
 }
