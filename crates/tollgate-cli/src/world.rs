@@ -9,7 +9,7 @@ use tollgate::{
     Registry, Scope, Tollgate,
     guard::{Run, TokioSpawner, Workspace},
     outcome::{FolderResults, Offloaded},
-    policy::{Decision, Desk, Digest, Pattern, Rules},
+    policy::{Decision, Desk, Digest, Layer, Layers, Pattern, Rule},
     tool::{Caller, Origin, Route},
 };
 
@@ -82,15 +82,16 @@ pub(crate) fn concurrency(environment: &Environment) -> Result<usize, Fault> {
 }
 
 /// The rules of the command line, each with the option it came by.
-pub(crate) fn rules(shared: &Shared) -> Result<Rules, Fault> {
-    let mut rules = Rules::new();
+pub(crate) fn rules(shared: &Shared) -> Result<Layers, Fault> {
+    let mut rules = Vec::new();
     for (option, decision, given) in given_rules(shared) {
-        rules = rules.rule(decision, given, option).map_err(|error| {
+        let rule = Rule::parse(decision.into(), given).map_err(|error| {
             let hint = "a rule is a tool's name, a glob as `rea*`, `@server` or `@server/get_*`.";
             Fault::usage(format!("{option} {given:?} is no rule: {error}"), hint)
         })?;
+        rules.push(rule.placed(Layer::Session, option));
     }
-    Ok(rules)
+    Ok(Layers::new(rules))
 }
 
 /// Every rule that was given: its option, what it decides, its text.

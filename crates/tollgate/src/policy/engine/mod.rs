@@ -244,7 +244,17 @@ fn names(rule: &Rule, resource: &Resource, query: &Query<'_>, name: &str) -> boo
     }
 }
 
-/// Whose word a grant is: what is granted in a session, by a flag or an answer, is the person's own.
-fn authority(rule: &Rule) -> Layer {
-    if rule.layer == Layer::Session { Layer::User } else { rule.layer }
+/// How much a rule binds, the less the more. Grants and asks are held against each other by it.
+///
+/// What a person answers beats every ask but the machine's. A flag that asks beats what was granted before.
+fn rank(rule: &Rule) -> u8 {
+    let grants = rule.stance == Stance::Grant;
+    match rule.layer {
+        Layer::Managed => 0,
+        _ if grants && rule.answered => 1,
+        Layer::Session if !grants => 2,
+        Layer::User | Layer::Session => 3,
+        Layer::Project if grants => 3,
+        Layer::Project => 4,
+    }
 }

@@ -80,6 +80,7 @@ impl Rule {
             agent: None,
             reason: None,
             layer: Layer::Session,
+            answered: false,
             text: text.into(),
             source: "code".into(),
         }

@@ -57,5 +57,11 @@ fn redirected(query: &Query<'_>, commands: &[&[String]]) -> Vec<String> {
         Resource::Path { path, access: Access::Write } => Some(path.display().to_string()),
         _ => None,
     });
-    writes.filter(|path| !said(path)).map(|path| format!("write({})", globset::escape(&path))).collect()
+    writes
+        .filter(|path| !said(path))
+        .map(|path| {
+            let start = if path.starts_with('/') || path.starts_with("./") { "" } else { "./" };
+            format!("write({start}{})", globset::escape(&path))
+        })
+        .collect()
 }
