@@ -8,6 +8,7 @@
 )]
 
 mod world;
+mod person;
 mod exit_codes;
 mod answers;
 mod event_stream;
@@ -20,3 +21,5 @@ mod schemas;
 mod catalogue;
 mod health;
 mod demonstration;
+mod terminal;
+mod parked;
