@@ -3,9 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use tollgate::policy::{
+    Layer,
+    config::{LoadedFile, Trust},
+};
 
 use crate::{
     args::{Environment, Shared},
+    config,
     exit::{Exit, Fault},
     mocks::{self, Loaded, Wanted},
     words, world,
@@ -21,6 +26,7 @@ struct Report {
     results: Option<Results>,
     tools: usize,
     mocks: Vec<File>,
+    config: Vec<ConfigFile>,
     rules: Vec<Rule>,
     broken: Vec<Trouble>,
     advice: Vec<String>,
@@ -51,9 +57,18 @@ struct Aside {
 struct Rule {
     #[serde(rename = "rule")]
     text: String,
-    source: &'static str,
+    source: String,
     /// False when no tool is meant by it.
     speaks: bool,
+}
+
+#[derive(Serialize)]
+struct ConfigFile {
+    #[serde(rename = "file")]
+    path: PathBuf,
+    layer: Layer,
+    rules: usize,
+    trust: Trust,
 }
 
 #[derive(Serialize)]
@@ -74,7 +89,9 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     let mut note = |fault: Fault| broken.push(Trouble { what: fault.message, hint: fault.hint });
     let roots = world::roots(shared).map_err(&mut note).unwrap_or_default();
     let concurrency = world::concurrency(environment).map_err(&mut note).ok();
-    world::rules(shared).map_err(&mut note).ok();
+    let flags = config::flags(shared, environment).map_err(&mut note).unwrap_or_default();
+    let files = config::sources(shared, environment, &world::working_folder(&roots)).load();
+    let files = files.map_err(|bad| note(config::unusable(bad))).unwrap_or_default();
     let parsed = shared
         .mocks
         .iter()
@@ -83,14 +100,21 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     let results = world::results_folder(shared, environment).and_then(|folder| {
         usable(&folder).map(|()| Results { exists: folder.exists(), folder }).map_err(&mut note).ok()
     });
-    let rules: Vec<_> = world::given_rules(shared)
-        .map(|(source, _, rule)| Rule {
-            text: rule.to_owned(),
-            source,
-            speaks: world::speaks(rule, &loaded.registry),
+    let rules: Vec<_> = flags
+        .iter()
+        .map(|rule| Rule {
+            text: rule.text().to_owned(),
+            source: rule.source().to_owned(),
+            speaks: loaded.registry.specs().any(|spec| rule.speaks_of(spec)),
         })
         .collect();
-    let advice = advice(shared, &loaded, results.is_some(), &rules);
+    let mut advice = advice(shared, &loaded, results.is_some(), &rules, !files.rules.is_empty());
+    if !files.inert.is_empty() {
+        let inert = files.inert.len();
+        advice
+            .push(format!("{inert} rules of the project do nothing: read its file, then `tollgate trust`."));
+    }
+    let config = files.files.iter().map(ConfigFile::from).collect();
     Report {
         version: env!("CARGO_PKG_VERSION"),
         ok: broken.is_empty(),
@@ -99,9 +123,17 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         results,
         tools: loaded.registry.specs().count(),
         mocks: loaded.files.into_iter().map(File::from).collect(),
+        config,
         rules,
         broken,
         advice,
+    }
+}
+
+impl From<&LoadedFile> for ConfigFile {
+    fn from(file: &LoadedFile) -> Self {
+        let LoadedFile { path, layer, trust, file } = file;
+        Self { path: path.clone(), layer: *layer, rules: file.rules().len(), trust: *trust }
     }
 }
 
@@ -127,7 +159,7 @@ fn usable(folder: &Path) -> Result<(), Fault> {
     ))
 }
 
-fn advice(shared: &Shared, loaded: &Loaded, keeps: bool, rules: &[Rule]) -> Vec<String> {
+fn advice(shared: &Shared, loaded: &Loaded, keeps: bool, rules: &[Rule], files: bool) -> Vec<String> {
     let mut advice = Vec::new();
     if loaded.is_empty() {
         advice.push("no tools are loaded: give --mocks FILE.".to_owned());
@@ -146,7 +178,7 @@ fn advice(shared: &Shared, loaded: &Loaded, keeps: bool, rules: &[Rule]) -> Vec<
     for rule in rules.iter().filter(|rule| !rule.speaks && !loaded.is_empty()) {
         advice.push(format!("{} {} means none of the tools: correct it.", rule.source, rule.text));
     }
-    if !loaded.is_empty() && rules.is_empty() {
+    if !loaded.is_empty() && rules.is_empty() && !files {
         advice.push(
             "no rules are given: what needs a yes is refused, with exit code 4; give --allow RULE."
                 .to_owned(),
@@ -177,6 +209,15 @@ fn told(report: &Report) -> String {
         for aside in &file.set_aside {
             line("set aside", &format!("{}: {}", aside.tool, aside.reason));
         }
+    }
+    for ConfigFile { path, layer, rules, trust } in &report.config {
+        let trust = match (layer, trust) {
+            (Layer::Project, Trust::Trusted) => ", trusted",
+            (Layer::Project, Trust::Changed) => ", changed since it was trusted",
+            (Layer::Project, Trust::Never) => ", not trusted",
+            _ => "",
+        };
+        line("policy", &format!("{}: {rules} rules, {}{trust}", path.display(), layer.as_str()));
     }
     for rule in &report.rules {
         line("rule", &format!("{} {}", rule.source, rule.text));

@@ -42,7 +42,7 @@ fn the_json_of_a_result_is_the_plain_result_object() {
         json!({"id": "call_1", "tool": "fine", "status": "refused", "phase": "check", "code": "denied",
             "reason": "A call of `fine` like this is denied by the rule `deny fine`.",
             "hint": "Do it another way, or say what you would need and why.",
-            "rule": {"text": "deny fine", "source": "--deny"},
+            "rule": {"text": "deny fine", "source": "--deny", "layer": "session"},
             "was_concurrent": false, "attempts": 0, "trust": "trusted_system"})
     );
 }

@@ -54,6 +54,7 @@ fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
             "concurrency": 10, "results": {"folder": "kept", "exists": false}, "tools": 2,
             "mocks": [{"file": "mocks.json", "tools": 2, "routes": ["reading"], "set_aside": [{"tool": "bare", "reason":
                 "it has no schema of its arguments (`input_schema`, `inputSchema` or `parameters`)"}]}],
+            "config": [],
             "rules": [{"rule": "wirte", "source": "--deny", "speaks": false},
                       {"rule": "read", "source": "--allow", "speaks": true}],
             "broken": [],

@@ -62,9 +62,6 @@ impl Engine {
             return None;
         }
         self.with_prepared(query.tool, |prepared| {
-            if let Some(deny) = prepared.whole.deny {
-                return Some(self.verdict(deny));
-            }
             let mut found = Vec::new();
             let whole = self.whole(prepared, query, &mut found);
             let touched =
@@ -250,6 +247,7 @@ fn names(rule: &Rule, resource: &Resource, query: &Query<'_>, name: &str) -> boo
 fn rank(rule: &Rule) -> u8 {
     let grants = rule.stance == Stance::Grant;
     match rule.layer {
+        layer if !grants && rule.stance != Stance::Ask => layer as u8,
         Layer::Managed => 0,
         _ if grants && rule.answered => 1,
         Layer::Session if !grants => 2,
