@@ -470,6 +470,8 @@ pub(crate) struct Environment {
     pub(crate) data_home: Option<PathBuf>,
     pub(crate) config_home: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
+    /// All of it, for the child processes that get a part.
+    pub(crate) variables: Vec<(OsString, OsString)>,
 }
 
 /// The command and what all commands share; or, when that is all there is to say, the exit code.
@@ -583,6 +585,7 @@ impl Environment {
             data_home: read("XDG_DATA_HOME").map(PathBuf::from),
             config_home: read("XDG_CONFIG_HOME").map(PathBuf::from),
             home: read("HOME").map(PathBuf::from),
+            variables: std::env::vars_os().collect(),
         }
     }
 }

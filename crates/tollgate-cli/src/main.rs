@@ -7,6 +7,7 @@ mod exit;
 mod words;
 mod mocks;
 mod config;
+mod hooks;
 mod world;
 mod input;
 mod events;

@@ -18,6 +18,7 @@ use crate::{
     args::{Environment, Shared},
     config::{self, Config},
     exit::Fault,
+    hooks::Hooks,
     mocks::{Loaded, Wanted},
 };
 
@@ -40,6 +41,8 @@ impl World {
         scope.protection = config.protection();
         let asking = Asking::new(shared.on_ask, desk(&environment));
         scope.interactive = asking.is_interactive();
+        let hooks = Hooks::load(&config.loaded, &environment)?;
+        hooks.tell_inert();
         let loaded = Loaded::load(&shared.mocks, wanted)?;
         let results = results_folder(shared, &environment);
 
@@ -47,6 +50,9 @@ impl World {
             .policy(config.policy.clone())
             .approver(asking)
             .max_concurrency(cap);
+        for hook in hooks.live {
+            builder = builder.hook(hook);
+        }
         if let (Some(folder), Some(spawner)) = (&results, TokioSpawner::current()) {
             builder = builder.results(FolderResults::new(folder, Arc::new(spawner)));
         }

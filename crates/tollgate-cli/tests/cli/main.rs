@@ -23,3 +23,4 @@ mod health;
 mod demonstration;
 mod terminal;
 mod parked;
+mod hooks;
