@@ -7,9 +7,11 @@ mod exit;
 mod words;
 mod mocks;
 mod config;
+mod hooks;
 mod world;
 mod input;
 mod events;
+mod approver;
 mod commands;
 
 fn main() -> ExitCode {

@@ -9,14 +9,16 @@ use tollgate::{
     Registry, Scope, Tollgate, ToolSpec,
     guard::{Run, TokioSpawner, Workspace},
     outcome::{FolderResults, Offloaded},
-    policy::Stance,
+    policy::{Desk, Digest, Stance},
     tool::{Caller, Origin, Route},
 };
 
 use crate::{
+    approver::{Asking, FolderDesk},
     args::{Environment, Shared},
     config::{self, Config},
     exit::Fault,
+    hooks::Hooks,
     mocks::{Loaded, Wanted},
 };
 
@@ -37,11 +39,20 @@ impl World {
         let mut scope = scope(shared)?;
         let config = Config::load(shared, &environment, scope.cwd())?;
         scope.protection = config.protection();
+        let asking = Asking::new(shared.on_ask, desk(&environment));
+        scope.interactive = asking.is_interactive();
+        let hooks = Hooks::load(&config.loaded, &environment)?;
+        hooks.tell_inert();
         let loaded = Loaded::load(&shared.mocks, wanted)?;
         let results = results_folder(shared, &environment);
 
-        let mut builder =
-            Tollgate::builder(loaded.registry.clone()).policy(config.policy.clone()).max_concurrency(cap);
+        let mut builder = Tollgate::builder(loaded.registry.clone())
+            .policy(config.policy.clone())
+            .approver(asking)
+            .max_concurrency(cap);
+        for hook in hooks.live {
+            builder = builder.hook(hook);
+        }
         if let (Some(folder), Some(spawner)) = (&results, TokioSpawner::current()) {
             builder = builder.results(FolderResults::new(folder, Arc::new(spawner)));
         }
@@ -104,6 +115,13 @@ fn scope(shared: &Shared) -> Result<Scope, Fault> {
     if let Some(caller) = &shared.caller {
         scope.caller = Caller::new(caller);
     }
+    for given in &shared.approve {
+        let digest = Digest::parse(given).ok_or_else(|| {
+            let hint = "copy it from the refusal of the call: 64 hexadecimal digits.";
+            Fault::usage(format!("--approve {given:?} is no digest"), hint)
+        })?;
+        scope.approvals.grant(digest);
+    }
     Ok(scope)
 }
 
@@ -131,6 +149,12 @@ pub(crate) fn working_folder(roots: &[PathBuf]) -> PathBuf {
     let here = Path::new(".").canonicalize().ok();
     let inside = here.filter(|here| roots.iter().any(|root| here.starts_with(root)));
     inside.or_else(|| roots.first().cloned()).unwrap_or_default()
+}
+
+/// Where questions wait for a person; `None` when nothing says where a person's files are.
+pub(crate) fn desk(environment: &Environment) -> Option<Arc<dyn Desk>> {
+    let folder = config::data_folder(environment)?.join("approvals");
+    Some(Arc::new(FolderDesk::new(folder)))
 }
 
 /// Where long results are kept; `None` when nothing says where a person's files are.

@@ -1,2 +1,5 @@
 //! What touches the host: processes, command hooks, the sandbox, the understanding of shell commands, and the
 //! built-in tools.
+
+pub mod process;
+pub mod hook_command;

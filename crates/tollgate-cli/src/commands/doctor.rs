@@ -3,15 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tollgate::policy::{
-    Layer,
-    config::{LoadedFile, Trust},
+use tollgate::{
+    hook::HookKind,
+    policy::{
+        Layer,
+        config::{LoadedFile, Trust},
+    },
 };
+use tollgate_tools::hook_command::Probed;
 
 use crate::{
+    approver,
     args::{Environment, Shared},
     config,
     exit::{Exit, Fault},
+    hooks::{Hooks, Inert},
     mocks::{self, Loaded, Wanted},
     words, world,
 };
@@ -28,6 +34,9 @@ struct Report {
     mocks: Vec<File>,
     config: Vec<ConfigFile>,
     rules: Vec<Rule>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hooks: Vec<HookFound>,
+    asking: &'static str,
     broken: Vec<Trouble>,
     advice: Vec<String>,
 }
@@ -69,6 +78,28 @@ struct ConfigFile {
     layer: Layer,
     rules: usize,
     trust: Trust,
+}
+
+/// A hook, and how it took a call that will never be.
+#[derive(Serialize)]
+struct HookFound {
+    name: String,
+    state: HookState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+#[derive(Serialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum HookState {
+    /// A gate that answered the probe.
+    Answers,
+    /// A gate that did not: it would block every call it looks at.
+    Fails,
+    /// An observer: its failure changes nothing, so it is left alone.
+    Observes,
+    /// Nobody trusts its file.
+    Inert,
 }
 
 #[derive(Serialize)]
@@ -114,6 +145,18 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         advice
             .push(format!("{inert} rules of the project do nothing: read its file, then `tollgate trust`."));
     }
+    let hooks = Hooks::load(&files, environment).map_err(&mut note).unwrap_or_default();
+    let hooks = probe(hooks, &world::working_folder(&roots)).map_err(&mut note).unwrap_or_default();
+    for hook in hooks.iter().filter(|hook| hook.state == HookState::Fails) {
+        let what = format!("the hook {} fails: {}", hook.name, hook.why.as_deref().unwrap_or_default());
+        broken.push(Trouble {
+            what,
+            hint: "put it right: until then it blocks every call it looks at.".to_owned(),
+        });
+    }
+    if hooks.iter().any(|hook| hook.state == HookState::Inert) {
+        advice.push("hooks of the project do nothing: read its file, then `tollgate trust`.".to_owned());
+    }
     let config = files.files.iter().map(ConfigFile::from).collect();
     Report {
         version: env!("CARGO_PKG_VERSION"),
@@ -125,9 +168,39 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         mocks: loaded.files.into_iter().map(File::from).collect(),
         config,
         rules,
+        hooks,
+        asking: if approver::Asking::new(shared.on_ask, None).is_interactive() {
+            "terminal"
+        } else {
+            "nobody"
+        },
         broken,
         advice,
     }
+}
+
+/// Fires every gate once, with a call that will never be.
+fn probe(hooks: Hooks, folder: &Path) -> Result<Vec<HookFound>, Fault> {
+    if hooks.live.is_empty() && hooks.inert.is_empty() {
+        return Ok(Vec::new());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
+    let mut found = Vec::new();
+    for hook in &hooks.live {
+        let (state, why) = match hook.config().kind {
+            HookKind::Observer => (HookState::Observes, None),
+            HookKind::Gate => match runtime.block_on(hook.probe(folder)) {
+                Probed::Answers => (HookState::Answers, None),
+                Probed::Fails(why) => (HookState::Fails, Some(why)),
+            },
+        };
+        found.push(HookFound { name: hook.config().name.clone(), state, why });
+    }
+    let inert =
+        |inert: Inert| HookFound { name: inert.name, state: HookState::Inert, why: Some(inert.source) };
+    found.extend(hooks.inert.into_iter().map(inert));
+    Ok(found)
 }
 
 impl From<&LoadedFile> for ConfigFile {
@@ -222,7 +295,23 @@ fn told(report: &Report) -> String {
     for rule in &report.rules {
         line("rule", &format!("{} {}", rule.source, rule.text));
     }
-    line("asking", "nobody can be asked from this command line");
+    for HookFound { name, state, why } in &report.hooks {
+        let why = why.as_ref().map_or(String::new(), |why| format!(": {why}"));
+        let state = match state {
+            HookState::Answers => "a gate, answers",
+            HookState::Fails => "a gate, fails",
+            HookState::Observes => "an observer, not tried",
+            HookState::Inert => "inert until `tollgate trust`",
+        };
+        line("hook", &format!("{name}, {state}{why}"));
+    }
+    line(
+        "asking",
+        match report.asking {
+            "terminal" => "at this terminal",
+            _ => "nobody can be asked from this command line",
+        },
+    );
     for trouble in &report.broken {
         line("broken", &trouble.what);
         line("hint:", &trouble.hint);

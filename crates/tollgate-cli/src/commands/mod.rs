@@ -15,6 +15,7 @@ mod schema;
 mod policy;
 mod trust;
 mod init;
+mod approvals;
 mod doctor;
 mod demo;
 mod completions;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Policy(policy) => policy::run(&policy, shared),
         Command::Trust(trust) => trust::run(&trust, shared),
         Command::Init(init) => init::run(&init, shared),
+        Command::Approvals(approvals) => approvals::run(&approvals, shared),
         Command::Doctor(_) => doctor::run(shared),
         Command::Demo(demo) => demo::run(&demo, shared),
         Command::Completions(completions) => completions::run(&completions),

@@ -11,7 +11,7 @@ use crate::{
     args::{Environment, Shared, TrustFile},
     config,
     exit::{Exit, Fault},
-    input, words, world,
+    hooks, input, words, world,
 };
 
 /// No file of rules is larger.
@@ -51,9 +51,13 @@ pub(crate) fn run(trust: &TrustFile, shared: &Shared) -> Result<Exit, Fault> {
         let reference = rule.reference();
         words::data(&words::entry::<5>("rule", &format!("{}   {}", reference.text, reference.source)))?;
     }
+    for hook in hooks::of_file(&absolute, &parsed)? {
+        let command = [&[hook.program.display().to_string()], &hook.args[..]].concat().join(" ");
+        words::data(&words::entry::<5>("hook", &format!("{} runs {command}", hook.name)))?;
+    }
     store.trust(&absolute, &text).map_err(failed)?;
     words::talk(&format!(
-        "{} is trusted as it is now; a change of it makes these rules inert again.",
+        "{} is trusted as it is now; a change of it makes all this inert again.",
         file.display()
     ));
     Ok(Exit::Done)

@@ -57,7 +57,7 @@ fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
             "config": [],
             "rules": [{"rule": "wirte", "source": "--deny", "speaks": false},
                       {"rule": "read", "source": "--allow", "speaks": true}],
-            "broken": [],
+            "asking": "nobody", "broken": [],
             "advice": ["put right what was set aside: until then those tools do not exist.",
                        "no file defines the route raeding, so that it exposes nothing: correct it.",
                        "--deny wirte means none of the tools: correct it."],

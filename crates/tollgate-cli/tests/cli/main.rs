@@ -3,10 +3,12 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::disallowed_methods,
     reason = "helpers of tests stop the test where something is not as it must be"
 )]
 
 mod world;
+mod person;
 mod exit_codes;
 mod answers;
 mod event_stream;
@@ -20,3 +22,6 @@ mod catalogue;
 mod health;
 mod demonstration;
 mod policies;
+mod terminal;
+mod parked;
+mod hooks;

@@ -224,7 +224,7 @@ async fn ask(
         scope: query.scope,
         rule: rule.clone(),
         reason,
-        digest,
+        digest: digest.clone(),
     };
     // The person may take any time; only a cancellation, or an answer to another question, ends the wait.
     // Asked inside the future, so that a panic in the method itself is caught with it.
@@ -265,7 +265,7 @@ async fn ask(
             Err(said_no(rule, None))
         }
         Said::Answer(Answer::No(message)) => Err(said_no(rule, message)),
-        Said::Answer(Answer::Nobody) => Err(nobody(invocation, rule)),
+        Said::Answer(Answer::Nobody) => Err(nobody(invocation, rule).with_digest(digest)),
     }
 }
 

@@ -21,6 +21,8 @@ mod trust;
 mod roots;
 mod protected;
 mod approval;
+mod pending;
+mod queue;
 mod lint;
 #[cfg(feature = "config")]
 pub mod config;
@@ -29,7 +31,9 @@ pub use approval::{APPROVAL_LIFE, Answer, Approvals, Approver, Digest, Nobody, Q
 pub use layers::{Grant, Grants, Keeper, Kept, Layers, Lifetime, NotGranted};
 pub use lint::{Oddity, OddityKind, lint};
 pub use pattern::{BadPattern, Pattern};
+pub use pending::{Desk, NotAnswered, Pending, Reply};
 pub use protected::{Protected, Protection, protection_of};
+pub use queue::Queue;
 pub use roots::lexical_path;
 pub(crate) use roots::{inside_roots, outside_roots};
 pub use rule::{BadRule, Layer, Rule, Stance};

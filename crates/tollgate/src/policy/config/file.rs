@@ -70,6 +70,11 @@ impl ConfigFile {
         self.document.get(name)
     }
 
+    /// The whole text, for whoever reads another section with its places.
+    pub fn text(&self) -> &str {
+        self.document.raw()
+    }
+
     /// What is wrong with a place of the file, told as every other fault of it.
     pub fn fault(
         &self,

@@ -11,7 +11,7 @@ pub(crate) use arguments::fingerprint;
 pub(crate) use never::{Care, care};
 
 /// One way far: what it means in words, and the rules that say it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reach {
     /// For the person, as `cargo test with any arguments`.
     pub title: String,
