@@ -1,2 +1,4 @@
 //! What touches the host: processes, command hooks, the sandbox, the understanding of shell commands, and the
 //! built-in tools.
+
+pub mod shell;
