@@ -13,6 +13,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("core.gitProxy", ""),
     ("core.alternateRefsCommand", "false"),
     ("diff.external", ""),
+    ("diff.autoRefreshIndex", "false"),
     ("interactive.diffFilter", ""),
     ("credential.helper", ""),
     ("gpg.program", "false"),

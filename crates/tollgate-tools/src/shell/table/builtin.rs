@@ -18,5 +18,5 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program { options: "-a -S -H -c -d -e -f -i -l -m -n -p -q -r -s -t -u -v -x", builtin: true, ..program("ulimit") },
     Program { options: "-p -S", builtin: true, ..program("umask") },
     Program { builtin: true, ..program("times") },
-    Program { operands: Words(1), builtin: true, check: Some(small::number), ..program("exit return break continue") },
+    Program { operands: Words(1), builtin: true, check: Some(small::number), ..program("exit break continue") },
 ];
