@@ -34,6 +34,9 @@ pub(crate) enum Command {
     /// JSON Schema on stdin; a schema on stdout
     #[command(subcommand)]
     Schema(Schema),
+    /// Questions that wait for a person
+    #[command(subcommand)]
+    Approvals(Approvals),
     /// What is set up, what is not, and what to do about it
     Doctor(Plain),
     /// A short demonstration on mock tools
@@ -272,6 +275,64 @@ pub(crate) struct Explain {
     shared: Shared,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum Approvals {
+    /// Every question that waits, whole
+    List(Plain),
+    /// Answers a question, once
+    Answer(AnswerQuestion),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct AnswerQuestion {
+    /// The question, as `approvals list` names it
+    pub(crate) id: String,
+    /// What you say
+    pub(crate) answer: Word,
+    /// With a no: a word for the model
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+    /// With always and never: how far, by the number `approvals list` shows
+    #[arg(long, value_name = "NUMBER", conflicts_with = "rule")]
+    pub(crate) reach: Option<usize>,
+    /// With always and never: the rule itself (repeatable)
+    #[arg(long, value_name = "RULE")]
+    pub(crate) rule: Vec<String>,
+    /// With always and never: for how long
+    #[arg(long = "for", value_name = "LIFETIME", default_value = "session")]
+    pub(crate) lifetime: HowLong,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+/// What a person says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Word {
+    Yes,
+    No,
+    Always,
+    Never,
+}
+
+/// How long an always or a never lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HowLong {
+    Session,
+    Project,
+    User,
+}
+
+/// What to do with a question when nobody is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnAsk {
+    /// Refuse the call and go on; exit code 3
+    Deny,
+    /// Refuse the call and stop; exit code 4
+    Fail,
+    /// Refuse the call and leave the question for `approvals answer`; exit code 4
+    Park,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Plain {
     #[command(flatten)]
@@ -311,6 +372,12 @@ pub(crate) struct Shared {
     /// Refuse calls of these tools (repeatable)
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
+    /// What to do with a question instead of asking at the terminal
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) on_ask: Option<OnAsk>,
+    /// A yes to the one call with this digest (repeatable)
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) approve: Vec<String>,
     /// A folder calls may touch; the current one unless given (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
@@ -353,6 +420,8 @@ impl Command {
             Self::Doctor(plain) => &mut plain.shared,
             Self::Demo(demo) => &mut demo.shared,
             Self::Completions(completions) => &mut completions.shared,
+            Self::Approvals(Approvals::List(plain)) => &mut plain.shared,
+            Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),
             Self::Schema(_) => return Shared::default(),
         };
@@ -418,7 +487,9 @@ impl Shared {
         self.ask.extend(later.ask);
         self.deny.extend(later.deny);
         self.root.extend(later.root);
+        self.approve.extend(later.approve);
         Self {
+            on_ask: later.on_ask.or(self.on_ask),
             route: later.route.or(self.route),
             caller: later.caller.or(self.caller),
             results: later.results.or(self.results),

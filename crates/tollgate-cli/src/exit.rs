@@ -10,7 +10,7 @@ use tollgate::{
     outcome::{Outcome, RefusalCode},
 };
 
-use crate::words;
+use crate::{args::OnAsk, words};
 
 /// Why the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +38,13 @@ pub(crate) struct Fault {
 }
 
 impl Exit {
-    /// The code of a settled call.
-    pub(crate) fn of(settled: &Settled) -> Self {
+    /// The code of a settled call. Whoever said `--on-ask deny` has answered for the person.
+    pub(crate) fn of(settled: &Settled, on_ask: Option<OnAsk>) -> Self {
         match &settled.outcome {
             Outcome::Ok(_) => Self::Done,
             Outcome::Failed(_) => Self::Failed,
             Outcome::Refused(refusal) => match refusal.code {
+                RefusalCode::ApprovalRequired if on_ask == Some(OnAsk::Deny) => Self::Refused,
                 RefusalCode::ApprovalRequired | RefusalCode::RequiresInteraction => Self::NeedsPerson,
                 _ => Self::Refused,
             },

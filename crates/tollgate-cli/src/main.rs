@@ -9,6 +9,7 @@ mod mocks;
 mod world;
 mod input;
 mod events;
+mod approver;
 mod commands;
 
 fn main() -> ExitCode {

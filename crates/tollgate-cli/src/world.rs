@@ -9,11 +9,12 @@ use tollgate::{
     Registry, Scope, Tollgate,
     guard::{Run, TokioSpawner, Workspace},
     outcome::{FolderResults, Offloaded},
-    policy::{Decision, Pattern, Rules},
+    policy::{Decision, Desk, Digest, Pattern, Rules},
     tool::{Caller, Origin, Route},
 };
 
 use crate::{
+    approver::{Asking, FolderDesk},
     args::{Environment, Shared},
     exit::Fault,
     mocks::{Loaded, Wanted},
@@ -33,11 +34,14 @@ impl World {
         let environment = Environment::read();
         let cap = concurrency(&environment)?;
         let rules = rules(shared)?;
-        let scope = scope(shared)?;
+        let mut scope = scope(shared)?;
+        let asking = Asking::new(shared.on_ask, desk(&environment));
+        scope.interactive = asking.is_interactive();
         let loaded = Loaded::load(&shared.mocks, wanted)?;
         let results = results_folder(shared, &environment);
 
-        let mut builder = Tollgate::builder(loaded.registry.clone()).policy(rules).max_concurrency(cap);
+        let mut builder =
+            Tollgate::builder(loaded.registry.clone()).policy(rules).approver(asking).max_concurrency(cap);
         if let (Some(folder), Some(spawner)) = (&results, TokioSpawner::current()) {
             builder = builder.results(FolderResults::new(folder, Arc::new(spawner)));
         }
@@ -113,6 +117,13 @@ fn scope(shared: &Shared) -> Result<Scope, Fault> {
     if let Some(caller) = &shared.caller {
         scope.caller = Caller::new(caller);
     }
+    for given in &shared.approve {
+        let digest = Digest::parse(given).ok_or_else(|| {
+            let hint = "copy it from the refusal of the call: 64 hexadecimal digits.";
+            Fault::usage(format!("--approve {given:?} is no digest"), hint)
+        })?;
+        scope.approvals.grant(digest);
+    }
     Ok(scope)
 }
 
@@ -142,16 +153,25 @@ fn working_folder(roots: &[PathBuf]) -> PathBuf {
     inside.or_else(|| roots.first().cloned()).unwrap_or_default()
 }
 
-/// Where long results are kept; `None` when nothing says where a person's files are.
-pub(crate) fn results_folder(shared: &Shared, environment: &Environment) -> Option<PathBuf> {
+/// Where questions wait for a person; `None` when nothing says where a person's files are.
+pub(crate) fn desk(environment: &Environment) -> Option<Arc<dyn Desk>> {
+    home(environment).map(|home| Arc::new(FolderDesk::new(home.join("approvals"))) as Arc<dyn Desk>)
+}
+
+/// The folder of all that is ours and lasts.
+pub(crate) fn home(environment: &Environment) -> Option<PathBuf> {
     let Environment { tollgate_home, data_home, home, .. } = environment;
     let of_person = || match data_home {
         // The specification says that a relative one is to be ignored.
         Some(data) if data.is_absolute() => Some(data.clone()),
         _ => home.as_ref().map(|home| home.join(".local/share")),
     };
-    let ours = || tollgate_home.clone().or_else(|| of_person().map(|data| data.join("tollgate")));
-    shared.results.clone().or_else(|| ours().map(|folder| folder.join("results")))
+    tollgate_home.clone().or_else(|| of_person().map(|data| data.join("tollgate")))
+}
+
+/// Where long results are kept; `None` when nothing says where a person's files are.
+pub(crate) fn results_folder(shared: &Shared, environment: &Environment) -> Option<PathBuf> {
+    shared.results.clone().or_else(|| home(environment).map(|folder| folder.join("results")))
 }
 
 /// An id no other run of this machine has.

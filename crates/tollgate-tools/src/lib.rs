@@ -1,4 +1,6 @@
 //! What touches the host: processes, command hooks, the sandbox, the understanding of shell commands, and the
 //! built-in tools.
 
+pub mod process;
+pub mod hook_command;
 pub mod shell;

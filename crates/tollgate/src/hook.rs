@@ -90,8 +90,12 @@ pub enum Before {
     Context(String),
     /// Begin again with these arguments.
     Rewrite(Value),
+    /// Begin again with these arguments, and tell the model this along with the result.
+    RewriteWith(Value, String),
     /// Do not run it.
     Block(String),
+    /// It could not judge the call, for this reason: blocked where the hook is a gate, logged where it observes.
+    Failed(String),
 }
 
 /// What a hook says after.
@@ -103,6 +107,11 @@ pub enum After {
     Context(String),
     /// The model gets this output instead. Only the output of a call that went well can be replaced.
     Replace(Output),
+    /// The same, and the model is told this along with it.
+    ReplaceWith(Output, String),
+    /// It could not do its work, for this reason: the output is withheld where the hook is a gate, logged where it
+    /// observes.
+    Failed(String),
 }
 
 /// The hooks of a gate, in order.

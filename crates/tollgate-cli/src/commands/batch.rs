@@ -17,7 +17,7 @@ use tollgate::{
 };
 
 use crate::{
-    args::{Batch, Shared},
+    args::{Batch, OnAsk, Shared},
     events::Writer,
     exit::{Exit, Fault},
     input,
@@ -52,7 +52,16 @@ pub(crate) fn run(batch: &Batch, shared: &Shared) -> Result<Exit, Fault> {
     runtime.shutdown_background();
     let (answers, faults) = walked?;
     words::data(&message(provider, &answers, &faults).to_string())?;
-    Ok(Exit::Done)
+    Ok(exit(&answers, shared.on_ask))
+}
+
+/// A results message that was printed is all there is to do, unless the person wants to hear of questions.
+fn exit(answers: &[Settled], on_ask: Option<OnAsk>) -> Exit {
+    let asked = |settled: &Settled| Exit::of(settled, on_ask) == Exit::NeedsPerson;
+    match on_ask {
+        Some(OnAsk::Fail | OnAsk::Park) if answers.iter().any(asked) => Exit::NeedsPerson,
+        _ => Exit::Done,
+    }
 }
 
 /// What the command line says about where the turn stands.

@@ -35,7 +35,7 @@ pub(crate) fn run(call: &Call, shared: &Shared) -> Result<Exit, Fault> {
     runtime.shutdown_background();
     let (world, settled, interrupted) = walked?;
     tell(&settled, &world, shared)?;
-    Ok(if interrupted { Exit::Interrupted } else { Exit::of(&settled) })
+    Ok(if interrupted { Exit::Interrupted } else { Exit::of(&settled, shared.on_ask) })
 }
 
 /// The answer, and whether a person stopped the call on its way. Stopped or not, it is answered.

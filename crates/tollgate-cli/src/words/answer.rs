@@ -56,6 +56,9 @@ fn tell_refusal(refusal: &Refusal) {
     if refusal.violations.is_empty() {
         talk(&line("reason", &refusal.reason));
     }
+    if let Some(digest) = &refusal.digest {
+        talk(&line("digest", digest.as_str()));
+    }
     for violation in &refusal.violations {
         let place = if violation.pointer.is_empty() { "the arguments" } else { &violation.pointer };
         talk(&line("reason", &format!("{place}: {}", violation.message)));

@@ -69,7 +69,8 @@ fn decision(decision: Decision) -> &'static str {
     }
 }
 
-fn effects(effects: &Effects) -> String {
+/// What a call would do, in a few words.
+pub(crate) fn effects(effects: &Effects) -> String {
     let class = match effects.class() {
         Concurrency::ReadOnly => "may run beside other reads",
         Concurrency::WriteExclusive => "runs alone in its workspace",
@@ -85,7 +86,8 @@ fn effects(effects: &Effects) -> String {
     format!("{class}; {}", words.join(", "))
 }
 
-fn touched(resource: &Resource) -> String {
+/// One thing a call touches.
+pub(crate) fn touched(resource: &Resource) -> String {
     match resource {
         Resource::Path { path, access: Access::Read } => format!("reads {}", path.display()),
         Resource::Path { path, access: Access::Write } => format!("writes {}", path.display()),

@@ -6,11 +6,13 @@ use serde::Serialize;
 
 use crate::{exit::Fault, mocks::Loaded};
 
+mod visible;
 mod answer;
 mod forecast;
 
 pub(crate) use answer::answer;
-pub(crate) use forecast::forecast;
+pub(crate) use forecast::{effects, forecast, touched};
+pub(crate) use visible::visible;
 
 /// Writes data to stdout, ended by a line break. A reader that went away wants no more: that is no error.
 pub(crate) fn data(text: &str) -> Result<(), Fault> {
@@ -48,22 +50,6 @@ pub(crate) fn set_aside(loaded: &Loaded) {
     if more > 0 {
         talk(&format!("note: and {more} more; `tollgate doctor` with the same --mocks names them all."));
     }
-}
-
-/// The text with everything made visible that a terminal would obey or hide.
-pub(crate) fn visible(text: &str) -> String {
-    let hidden = |c: char| {
-        (c.is_control() && c != '\t')
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-    };
-    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
-        if hidden(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-        shown
-    })
 }
 
 /// An entry of a report: a word of its own, `WIDTH` wide, then what there is to say of it, each line below the first.

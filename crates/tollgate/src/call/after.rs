@@ -38,36 +38,52 @@ impl Call<Executed> {
             let call = hooked(&ran.invocation, &base.id, &base.scope);
             let answer =
                 guarded(hook.after(&call, &ran.outcome), hook.timeout(), &never, &mut base.trail).await;
+            let (answer, why) = match answer {
+                Guarded::Done(After::Failed(why)) => (None, why),
+                Guarded::Done(answer) => (Some(answer), String::new()),
+                Guarded::Panicked(panic) => (None, panic),
+                Guarded::Late | Guarded::Cancelled => (None, "it did not answer in time".to_owned()),
+            };
             let did = match (answer, hook.kind(), &mut ran.outcome) {
-                (Guarded::Done(After::Keep), ..) => continue,
-                (Guarded::Done(After::Context(words)), ..) => {
+                (Some(After::Keep), ..) => continue,
+                (Some(After::Context(words)), ..) => {
                     base.context.push(words);
-                    "added context"
+                    "added context".to_owned()
                 }
-                (Guarded::Done(After::Replace(output)), HookKind::Gate, Outcome::Ok(old)) => {
-                    *old = Output { untrusted: old.untrusted || output.untrusted, ..output };
-                    "replaced the output"
+                (Some(After::Replace(output)), HookKind::Gate, Outcome::Ok(old)) => {
+                    replace(old, output);
+                    "replaced the output".to_owned()
                 }
-                (Guarded::Done(After::Replace(_)), ..) => "wanted to replace what it cannot",
-                (_, HookKind::Gate, Outcome::Ok(old)) => {
+                (Some(After::ReplaceWith(output, words)), HookKind::Gate, Outcome::Ok(old)) => {
+                    replace(old, output);
+                    base.context.push(words);
+                    "replaced the output and added context".to_owned()
+                }
+                (Some(_), ..) => "wanted to replace what it cannot".to_owned(),
+                (None, HookKind::Gate, Outcome::Ok(old)) => {
                     *old = withheld(hook.name());
-                    "failed; the output is withheld"
+                    format!("failed ({why}); the output is withheld")
                 }
-                (_, HookKind::Gate, Outcome::Failed(failure)) => {
+                (None, HookKind::Gate, Outcome::Failed(failure)) => {
                     failure.message = format!(
                         "The call failed; its message is withheld because the hook `{}` failed.",
                         hook.name()
                     );
                     failure.hint = None;
-                    "failed; the message is withheld"
+                    format!("failed ({why}); the message is withheld")
                 }
-                _ => "failed",
+                (None, ..) => format!("failed ({why})"),
             };
             base.trail.note(|| What::hook(hook.name(), did));
         }
         base.trail.note(|| What::After);
         Call { base, state: Finished { ran } }
     }
+}
+
+/// What was not to be trusted stays so, whoever rewrote it.
+fn replace(old: &mut Output, new: Output) {
+    *old = Output { untrusted: old.untrusted || new.untrusted, ..new };
 }
 
 fn withheld(hook: &str) -> Output {

@@ -49,18 +49,22 @@ impl Call<Checked> {
             let did = match verdict(answer, hook.kind()) {
                 Ok(Before::Pass) => continue,
                 Ok(Before::Context(words)) => {
-                    // After a rewrite a hook is asked again and may say the same again.
-                    if !base.context.contains(&words) {
-                        base.context.push(words);
-                    }
+                    tell(&mut base.context, words);
                     "added context".to_owned()
                 }
-                Ok(Before::Rewrite(args)) if args == invocation.args => continue,
+                Ok(Before::Rewrite(args) | Before::RewriteWith(args, _)) if args == invocation.args => {
+                    continue;
+                }
                 Ok(Before::Rewrite(args)) => {
                     rewritten = Some(args);
                     "rewrote the input".to_owned()
                 }
-                Ok(Before::Block(reason)) | Err(Trouble::Blocks(reason)) => {
+                Ok(Before::RewriteWith(args, words)) => {
+                    rewritten = Some(args);
+                    tell(&mut base.context, words);
+                    "rewrote the input and added context".to_owned()
+                }
+                Ok(Before::Block(reason) | Before::Failed(reason)) | Err(Trouble::Blocks(reason)) => {
                     base.trail.note(|| What::hook(hook.name(), format!("blocked: {reason}")));
                     let reason = format!("The hook `{}` blocked this call: {reason}", hook.name());
                     let refusal = Refusal::new(RefusalCode::BlockedByHook, reason);
@@ -84,6 +88,13 @@ impl Call<Checked> {
                 Ok(Passed::Ready(Call { base, state: Prepared { invocation } }))
             }
         }
+    }
+}
+
+/// After a rewrite a hook is asked again and may say the same again.
+fn tell(context: &mut Vec<String>, words: String) {
+    if !context.contains(&words) {
+        context.push(words);
     }
 }
 
@@ -115,7 +126,11 @@ enum Trouble {
 fn verdict(answer: Guarded<Before>, kind: HookKind) -> Result<Before, Trouble> {
     let failed = match (answer, kind) {
         (Guarded::Cancelled, _) => return Err(Trouble::Cancelled),
-        (Guarded::Done(Before::Block(_) | Before::Rewrite(_)), HookKind::Observer) => {
+        (Guarded::Done(Before::Failed(why)), _) => format!("it failed ({why})"),
+        (
+            Guarded::Done(Before::Block(_) | Before::Rewrite(_) | Before::RewriteWith(..)),
+            HookKind::Observer,
+        ) => {
             return Err(Trouble::Noted("wanted to change the call; an observer cannot".to_owned()));
         }
         (Guarded::Done(answer), _) => return Ok(answer),

@@ -71,6 +71,13 @@ pub(super) fn policy_says<T>(ask: impl FnOnce() -> T) -> Result<T, Refusal> {
 /// The words for a rule that says no, here and in phase 4.
 pub(super) fn denied(tool: &str, verdict: Verdict) -> Refusal {
     let why = verdict.reason.map_or(String::new(), |reason| format!(" {reason}"));
+    if verdict.protected.is_some() {
+        return Refusal::new(
+            RefusalCode::ProtectedPath,
+            format!("A call of `{tool}` like this is refused.{why}"),
+        )
+        .with_hint("Leave it alone; a person changes it by hand.");
+    }
     let rule =
         verdict.rule.as_ref().map_or("the policy".to_owned(), |rule| format!("the rule `{}`", rule.text));
     let refusal =

@@ -18,7 +18,9 @@ use crate::{
     event::What,
     guard::{Breakers, Probe, cancellable, panic_text},
     outcome::{Phase, Refusal, RefusalCode},
-    policy::{Answer, Approver, Decision, Digest, Opinion, Policy, Question, RuleRef, Verdict},
+    policy::{
+        Answer, Approver, Decision, Digest, Opinion, Policy, Query, Question, RuleRef, Stance, Verdict,
+    },
 };
 
 /// Proof that a call was allowed. Only this file can make one, and it cannot be cloned.
@@ -115,16 +117,7 @@ pub(crate) type Foreseen = (Arc<str>, (crate::tool::CallId, Verdict));
 
 /// Policy and the tool's own opinion, the stricter of the two. A deny is a refusal already.
 fn judge(invocation: &Invocation, base: &mut super::Base, policy: &dyn Policy) -> Result<Verdict, Refusal> {
-    let opinion = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        invocation.tool.tool.authorize(&base.scope, &invocation.typed)
-    }));
-    let opinion = opinion.unwrap_or_else(|panic| {
-        base.trail.note(|| What::Fault { message: panic_text(&*panic).into() });
-        Opinion::Deny(Refusal::new(
-            RefusalCode::Internal,
-            "The tool's own permission check failed, so it did not run.",
-        ))
-    });
+    let opinion = opinion(invocation, base);
     let verdict = policy_says(|| policy.decide(&invocation.query(&base.scope)))?;
     match (verdict.decision, opinion) {
         (Decision::Deny, _) => Err(denied(&invocation.tool.label, verdict)),
@@ -134,6 +127,20 @@ fn judge(invocation: &Invocation, base: &mut super::Base, policy: &dyn Policy) -
         }
         (_, Opinion::Abstain) => Ok(verdict),
     }
+}
+
+/// The tool's own view; one that fails has said no.
+fn opinion(invocation: &Invocation, base: &mut super::Base) -> Opinion {
+    let opinion = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        invocation.tool.tool.authorize(&base.scope, &invocation.typed)
+    }));
+    opinion.unwrap_or_else(|panic| {
+        base.trail.note(|| What::Fault { message: panic_text(&*panic).into() });
+        Opinion::Deny(Refusal::new(
+            RefusalCode::Internal,
+            "The tool's own permission check failed, so it did not run.",
+        ))
+    })
 }
 
 /// Hashes a value in the order it was written, without copying it.
@@ -167,7 +174,7 @@ async fn decide(
     if verdict.decision == Decision::Allow {
         return Ok(Permit { by: by(&verdict) });
     }
-    ask(invocation, base, verdict, approver).boxed().await
+    ask(invocation, base, verdict, (policy, approver)).boxed().await
 }
 
 /// Asks a person about exactly this call.
@@ -175,8 +182,13 @@ async fn ask(
     invocation: &Invocation,
     base: &mut super::Base,
     verdict: Verdict,
-    approver: &dyn Approver,
+    (policy, approver): (&dyn Policy, &dyn Approver),
 ) -> Result<Permit, Refusal> {
+    // Where the tool itself wants a person, no rule can answer for one.
+    let changes = match opinion(invocation, base) {
+        Opinion::Abstain => policy.changed(),
+        Opinion::Ask(_) | Opinion::Deny(_) => None,
+    };
     let token = base.lane.until_started(&base.scope);
     if token.is_cancelled() {
         return Err(super::execute::cancelled());
@@ -194,21 +206,77 @@ async fn ask(
         tool: query.tool,
         args: query.args,
         effects: query.effects,
+        scope: query.scope,
         rule: rule.clone(),
         reason,
-        digest,
+        digest: digest.clone(),
     };
-    // The person may take any time; only a cancellation ends the wait.
+    // The person may take any time; only a cancellation, or an answer to another question, ends the wait.
     // Asked inside the future, so that a panic in the method itself is caught with it.
-    match cancellable(async move { approver.ask(question).await }.boxed(), token).await {
-        Some(Ok(Answer::Yes)) => Ok(Permit { by: "a person".into() }),
-        Some(Ok(Answer::No(message))) => Err(said_no(rule, message)),
-        Some(Ok(Answer::Nobody)) => Err(nobody(invocation, rule)),
-        Some(Err(_)) => Err(Refusal::new(
-            RefusalCode::ApprovalRequired,
-            "The question could not be asked, so the call did not run.",
-        )),
-        None => Err(super::execute::cancelled()),
+    let said = async move {
+        tokio::select! {
+            biased;
+            answer = approver.ask(question) => Said::Answer(answer),
+            verdict = answered_elsewhere(policy, query, changes) => Said::Decided(verdict),
+        }
+    };
+    let said = match cancellable(said.boxed(), token).await {
+        Some(Ok(said)) => said,
+        Some(Err(_)) => {
+            return Err(Refusal::new(
+                RefusalCode::ApprovalRequired,
+                "The question could not be asked, so the call did not run.",
+            ));
+        }
+        None => return Err(super::execute::cancelled()),
+    };
+    let mut remember = |stance, grant| {
+        if let Err(why) = policy.remember(stance, grant) {
+            base.trail.note(|| What::Fault { message: why.to_string().into() });
+        }
+    };
+    match said {
+        Said::Decided(verdict) if verdict.decision == Decision::Deny => {
+            Err(denied(&invocation.tool.label, verdict))
+        }
+        Said::Decided(verdict) => Ok(Permit { by: by(&verdict) }),
+        Said::Answer(Answer::Yes) => Ok(Permit { by: "a person".into() }),
+        Said::Answer(Answer::Always(grant)) => {
+            remember(Stance::Grant, &grant);
+            Ok(Permit { by: format!("a person, always: {}", grant.rules.join("; ")).into() })
+        }
+        Said::Answer(Answer::Never(grant)) => {
+            remember(Stance::Deny, &grant);
+            Err(said_no(rule, None))
+        }
+        Said::Answer(Answer::No(message)) => Err(said_no(rule, message)),
+        Said::Answer(Answer::Nobody) => Err(nobody(invocation, rule).with_digest(digest)),
+    }
+}
+
+/// How a question ended.
+enum Said {
+    Answer(Answer),
+    /// What a person said of something else decides this too.
+    Decided(Verdict),
+}
+
+/// Waits until policy no longer asks about the call.
+async fn answered_elsewhere(
+    policy: &dyn Policy,
+    query: Query<'_>,
+    changes: Option<tokio::sync::watch::Receiver<u64>>,
+) -> Verdict {
+    let Some(mut changes) = changes else { return std::future::pending().await };
+    loop {
+        // Looked at before the first wait too: it may have been said since the call was judged.
+        let verdict = policy.decide(&query);
+        if verdict.decision != Decision::Ask {
+            return verdict;
+        }
+        if changes.changed().await.is_err() {
+            return std::future::pending().await;
+        }
     }
 }
 

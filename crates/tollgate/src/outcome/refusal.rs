@@ -7,7 +7,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::policy::RuleRef;
+use crate::policy::{Digest, RuleRef};
 
 /// A call stopped before execution. Says what is wrong and what would be right.
 ///
@@ -36,6 +36,9 @@ pub struct RefusalDetails {
     /// When to come back, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// What a person's yes would be bound to, where one is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
 }
 
 /// One place where the arguments are not what the schema asks for.
@@ -133,6 +136,7 @@ impl Refusal {
             violations: Vec::new(),
             rule: None,
             retry_after_ms: None,
+            digest: None,
         }))
     }
 
@@ -161,6 +165,13 @@ impl Refusal {
     #[must_use]
     pub fn with_rule(mut self, rule: Option<RuleRef>) -> Self {
         self.rule = rule;
+        self
+    }
+
+    /// The same with what a person's yes would be bound to.
+    #[must_use]
+    pub(crate) fn with_digest(mut self, digest: Digest) -> Self {
+        self.digest = Some(digest);
         self
     }
 

@@ -270,6 +270,7 @@ impl Serialize for Settled {
                 entry(&mut map, "hint", refusal.hint.as_ref())?;
                 entry(&mut map, "rule", refusal.rule.as_ref())?;
                 entry(&mut map, "retry_after_ms", refusal.retry_after_ms)?;
+                entry(&mut map, "digest", refusal.digest.as_ref())?;
                 if !refusal.violations.is_empty() {
                     map.serialize_entry("violations", &refusal.violations)?;
                 }

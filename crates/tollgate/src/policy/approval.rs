@@ -1,21 +1,23 @@
 //! Asking a person, and the digest that binds an answer to exactly what was asked.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
 
-use super::{Query, RuleRef};
+use super::{Grant, Query, Reach, RuleRef, reaches};
 use crate::{
     json::canonical,
     outcome::hex,
-    tool::{CallId, Effects, ToolSpec},
+    tool::{CallId, Effects, Scope, ToolSpec},
 };
 
 /// Someone who can be asked.
@@ -36,6 +38,8 @@ pub struct Question<'a> {
     pub args: &'a Value,
     /// What it would do.
     pub effects: &'a Effects,
+    /// Who, where, on which route, in which sandbox.
+    pub scope: &'a Scope,
     /// The rule that asks, where one does.
     pub rule: Option<RuleRef>,
     /// Why it is asked.
@@ -44,11 +48,27 @@ pub struct Question<'a> {
     pub digest: Digest,
 }
 
+impl<'a> Question<'a> {
+    /// The call as policy looks at it.
+    pub fn query(&self) -> Query<'a> {
+        Query::new(self.tool, self.args, self.effects, self.scope)
+    }
+
+    /// How far an Always or a Never could reach, the narrowest first.
+    pub fn reaches(&self) -> Vec<Reach> {
+        reaches(&self.query())
+    }
+}
+
 /// What the person said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// Run exactly this, once.
     Yes,
+    /// Run this, and from now on whatever these rules mean without asking.
+    Always(Grant),
+    /// Do not run this, and never what these rules mean.
+    Never(Grant),
     /// Do not run it; with a word for the model where there is one.
     No(Option<String>),
     /// Nobody is there.
@@ -65,26 +85,39 @@ impl Approver for Nobody {
     }
 }
 
-/// A hash of tool definition, final arguments, caller, working folder, roots and route.
+/// A hash of tool definition, final arguments, caller, working folder, roots, route and sandbox.
 ///
 /// An approval is good for the call with this digest and no other.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Digest(Arc<str>);
 
-/// Digests of calls a person already said yes to. Each is good for one call.
+/// Digests of calls a person already said yes to. Each is good for one call, and not for long.
 #[derive(Debug, Clone, Default)]
-pub struct Approvals(Arc<Mutex<HashSet<Digest>>>);
+pub struct Approvals(Arc<Mutex<HashMap<Digest, Instant>>>);
+
+/// How long a yes waits for its call.
+pub const APPROVAL_LIFE: Duration = Duration::from_secs(60 * 60);
 
 impl Approvals {
-    /// A yes for the call with this digest.
+    /// A yes for the call with this digest, for the usual time.
     pub fn grant(&self, digest: Digest) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(digest);
+        self.grant_for(digest, APPROVAL_LIFE);
     }
 
-    /// Uses the yes up; false when there is none.
+    /// A yes for the call with this digest that is good for so long.
+    pub fn grant_for(&self, digest: Digest, life: Duration) {
+        let now = Instant::now();
+        let end = now.checked_add(life).unwrap_or(now + APPROVAL_LIFE);
+        let mut approvals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        approvals.retain(|_, end| *end > now);
+        approvals.insert(digest, end);
+    }
+
+    /// Uses the yes up; false when there is none, or none that is still good.
     pub(crate) fn take(&self, digest: &Digest) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(digest)
+        let end = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
+        end.is_some_and(|end| end > Instant::now())
     }
 }
 
@@ -113,6 +146,7 @@ impl Digest {
             part(root.as_os_str().as_encoded_bytes());
         }
         part(scope.route.as_ref().map_or("", |route| route.as_str()).as_bytes());
+        part(scope.sandbox.as_deref().unwrap_or_default().as_bytes());
         Self(hex(&hash.finalize()).into())
     }
 

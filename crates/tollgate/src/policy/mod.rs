@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::{
     outcome::Refusal,
@@ -11,15 +12,29 @@ use crate::{
 };
 
 mod pattern;
+mod rule;
+mod index;
+mod engine;
 mod rules;
+mod layers;
+mod trust;
 mod roots;
+mod protected;
 mod approval;
+mod pending;
+mod queue;
 
-pub use approval::{Answer, Approvals, Approver, Digest, Nobody, Question};
+pub use approval::{APPROVAL_LIFE, Answer, Approvals, Approver, Digest, Nobody, Question};
+pub use layers::{Grant, Grants, Keeper, Kept, Layers, Lifetime, NotGranted};
 pub use pattern::{BadPattern, Pattern};
+pub use pending::{Desk, NotAnswered, Pending, Reply};
+pub use protected::{Protected, Protection, protection_of};
+pub use queue::Queue;
 pub use roots::lexical_path;
-pub(crate) use roots::outside_roots;
+pub(crate) use roots::{inside_roots, outside_roots};
+pub use rule::{BadRule, Layer, Rule, Stance};
 pub use rules::Rules;
+pub use trust::{Confirmed, Reach, Unfit, fits, reaches};
 
 /// Decides about calls. It looks; it never runs, waits or asks.
 pub trait Policy: Send + Sync + 'static {
@@ -35,6 +50,17 @@ pub trait Policy: Send + Sync + 'static {
     fn offers(&self, tool: &ToolSpec) -> bool {
         let _ = tool;
         true
+    }
+
+    /// A person said Always ([`Stance::Grant`]) or Never ([`Stance::Deny`]). Decisions from then on know it.
+    fn remember(&self, stance: Stance, grant: &Grant) -> Result<Vec<RuleRef>, NotGranted> {
+        let _ = (stance, grant);
+        Err(NotGranted::Fixed)
+    }
+
+    /// Tells when a person said something that could decide questions that still wait.
+    fn changed(&self) -> Option<watch::Receiver<u64>> {
+        None
     }
 }
 
@@ -80,6 +106,8 @@ pub struct Verdict {
     pub rule: Option<RuleRef>,
     /// Why, where there is something to say.
     pub reason: Option<Arc<str>>,
+    /// What is guarded whatever the rules say, where that decided.
+    pub protected: Option<Protected>,
 }
 
 /// A rule and the place it is written.
@@ -89,6 +117,9 @@ pub struct RuleRef {
     pub text: Arc<str>,
     /// Where it stands, as `tollgate.toml:14` or `--deny`.
     pub source: Arc<str>,
+    /// In which layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<Layer>,
 }
 
 /// What a tool's own `authorize` thinks. It can only tighten what policy decided.
@@ -105,7 +136,7 @@ pub enum Opinion {
 impl Verdict {
     /// A decision of the defaults.
     pub fn by_default(decision: Decision, reason: &'static str) -> Self {
-        Self { decision, rule: None, reason: Some(reason.into()) }
+        Self { decision, rule: None, reason: Some(reason.into()), protected: None }
     }
 }
 

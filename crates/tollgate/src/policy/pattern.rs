@@ -76,6 +76,16 @@ impl Pattern {
             || (self.server.is_none() && *origin != Origin::Builtin && glob(&self.name, &label(&tool.id)))
     }
 
+    /// The name it means, where it means one; its server may still be a glob.
+    pub(crate) fn exact_name(&self) -> Option<&str> {
+        (!self.wild).then_some(&self.name)
+    }
+
+    /// True when it is for every tool there is.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.server.is_none() && self.name.chars().all(|c| c == '*')
+    }
+
     fn matches_name(&self, origin: &Origin, name: &ToolName) -> bool {
         let server = match (&self.server, origin) {
             (None, _) => true,

@@ -10,12 +10,13 @@ use crate::tool::{Effects, Resource, Scope};
 /// The first path the call touches that is outside every root.
 pub(crate) fn outside_roots<'a>(effects: &'a Effects, scope: &Scope) -> Option<&'a Path> {
     effects.touches.iter().find_map(|resource| match resource {
-        Resource::Path { path, .. } if !inside(path, scope) => Some(path.as_path()),
+        Resource::Path { path, .. } if !inside_roots(path, scope) => Some(path.as_path()),
         _ => None,
     })
 }
 
-fn inside(path: &Path, scope: &Scope) -> bool {
+/// True when the path lies below a root.
+pub(crate) fn inside_roots(path: &Path, scope: &Scope) -> bool {
     lexical_path(scope.cwd(), path)
         .is_some_and(|path| scope.roots().iter().any(|root| path.starts_with(root)))
 }

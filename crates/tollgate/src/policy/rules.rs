@@ -1,27 +1,15 @@
-//! A small policy: allow, ask and deny by tool pattern. The strictest rule that matches decides.
+//! A small policy written in code: allow, ask and deny. The strictest rule that applies decides.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::sync::OnceLock;
 
-use super::{BadPattern, Decision, Pattern, Policy, Query, RuleRef, Verdict, default_verdict};
-use crate::tool::{ToolId, ToolSpec};
+use super::{BadRule, Decision, Policy, Query, Rule, Verdict, engine::Engine};
+use crate::tool::ToolSpec;
 
-/// Rules by tool pattern. Their order does not matter: deny beats ask, ask beats allow.
+/// Rules of one layer. Their order does not matter: deny beats ask, ask beats allow.
 #[derive(Debug, Default)]
 pub struct Rules {
     list: Vec<Rule>,
-    denies: bool,
-    // What the rules say of a tool does not depend on the call, so it is looked up once per tool.
-    verdicts: RwLock<HashMap<ToolId, Option<Verdict>, foldhash::fast::RandomState>>,
-}
-
-#[derive(Debug)]
-struct Rule {
-    decision: Decision,
-    pattern: Pattern,
-    source: Arc<str>,
+    engine: OnceLock<Engine>,
 }
 
 impl Rules {
@@ -31,75 +19,50 @@ impl Rules {
     }
 
     /// Adds a rule that lets calls run.
-    pub fn allow(self, pattern: &str) -> Result<Self, BadPattern> {
-        self.rule(Decision::Allow, pattern, "code")
+    pub fn allow(self, rule: &str) -> Result<Self, BadRule> {
+        self.rule(Decision::Allow, rule, "code")
     }
 
     /// Adds a rule that asks a person.
-    pub fn ask(self, pattern: &str) -> Result<Self, BadPattern> {
-        self.rule(Decision::Ask, pattern, "code")
+    pub fn ask(self, rule: &str) -> Result<Self, BadRule> {
+        self.rule(Decision::Ask, rule, "code")
     }
 
     /// Adds a rule that forbids.
-    pub fn deny(self, pattern: &str) -> Result<Self, BadPattern> {
-        self.rule(Decision::Deny, pattern, "code")
+    pub fn deny(self, rule: &str) -> Result<Self, BadRule> {
+        self.rule(Decision::Deny, rule, "code")
     }
 
     /// Adds a rule, with the place it was written.
-    pub fn rule(mut self, decision: Decision, pattern: &str, source: &str) -> Result<Self, BadPattern> {
-        self.list.push(Rule { decision, pattern: Pattern::parse(pattern)?, source: source.into() });
-        self.denies |= decision == Decision::Deny;
-        self.verdicts = RwLock::default();
-        Ok(self)
+    pub fn rule(self, decision: Decision, rule: &str, source: &str) -> Result<Self, BadRule> {
+        let rule = Rule::parse(decision.into(), rule)?;
+        let layer = rule.layer();
+        Ok(self.with(rule.placed(layer, source)))
     }
 
-    /// What the rules say of a tool, kept where `wanted` cares for it.
-    fn of(&self, tool: &ToolSpec, wanted: impl Fn(&Verdict) -> bool) -> Option<Verdict> {
-        if let Some(known) = self.verdicts.read().unwrap_or_else(PoisonError::into_inner).get(&tool.id) {
-            return known.as_ref().filter(|verdict| wanted(verdict)).cloned();
-        }
-        let strictest = self.list.iter().filter(|rule| rule.speaks_of(tool)).max_by_key(|rule| rule.decision);
-        let verdict = strictest.map(Rule::verdict);
-        let mut verdicts = self.verdicts.write().unwrap_or_else(PoisonError::into_inner);
-        verdicts.insert(tool.id.clone(), verdict.clone());
-        verdict.filter(wanted)
-    }
-}
-
-impl Rule {
-    /// What widens is read narrowly, what tightens widely.
-    fn speaks_of(&self, tool: &ToolSpec) -> bool {
-        match self.decision {
-            Decision::Allow => self.pattern.matches(tool),
-            Decision::Ask | Decision::Deny => self.pattern.covers(tool),
-        }
+    /// Adds a rule that was read before.
+    #[must_use]
+    pub fn with(mut self, rule: Rule) -> Self {
+        self.list.push(rule);
+        self.engine = OnceLock::new();
+        self
     }
 
-    fn verdict(&self) -> Verdict {
-        let word = match self.decision {
-            Decision::Allow => "allow",
-            Decision::Ask => "ask",
-            Decision::Deny => "deny",
-        };
-        let text = format!("{word} {}", self.pattern).into();
-        Verdict {
-            decision: self.decision,
-            rule: Some(RuleRef { text, source: self.source.clone() }),
-            reason: None,
-        }
+    fn engine(&self) -> &Engine {
+        self.engine.get_or_init(|| Engine::new(self.list.clone()))
     }
 }
 
 impl Policy for Rules {
     fn forbids(&self, query: &Query<'_>) -> Option<Verdict> {
-        self.denies.then(|| self.of(query.tool, |verdict| verdict.decision == Decision::Deny)).flatten()
+        self.engine().forbids(query)
     }
 
     fn decide(&self, query: &Query<'_>) -> Verdict {
-        self.of(query.tool, |_| true).unwrap_or_else(|| default_verdict(query))
+        self.engine().decide(query)
     }
 
     fn offers(&self, tool: &ToolSpec) -> bool {
-        self.of(tool, |verdict| verdict.decision == Decision::Deny).is_none()
+        self.engine().offers(tool)
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use super::name::{Caller, Route};
 use crate::guard::{Run, Workspace};
-use crate::policy::Approvals;
+use crate::policy::{Approvals, Protection};
 
 /// What is true for every call of one turn. Cheap to clone, never changed.
 #[derive(Debug, Clone)]
@@ -29,6 +29,12 @@ pub struct Scope {
     pub approvals: Approvals,
     /// True when a person is there to be asked.
     pub interactive: bool,
+    /// The sub-agent that proposes, where it is one.
+    pub agent: Option<Arc<str>>,
+    /// How well what runs is kept apart, as the sandbox says of itself.
+    pub sandbox: Option<Arc<str>>,
+    /// What is guarded even inside the roots.
+    pub protection: Protection,
 }
 
 impl Scope {
@@ -43,6 +49,9 @@ impl Scope {
             workspace,
             approvals: Approvals::default(),
             interactive: false,
+            agent: None,
+            sandbox: None,
+            protection: Protection::default(),
         }
     }
 

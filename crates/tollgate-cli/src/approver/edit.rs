@@ -1,0 +1,124 @@
+//! One line that a person changes.
+
+use super::{keys::Key, tty::Talk};
+use crate::words::visible;
+
+/// A line and the place in it where the next character goes.
+#[derive(Debug, Default)]
+struct Line {
+    text: Vec<char>,
+    at: usize,
+}
+
+/// How the changing of a line ended.
+pub(crate) enum Edited {
+    Text(String),
+    /// They would rather not.
+    Back,
+    /// Ctrl-C, Ctrl-D.
+    Stop,
+    Gone,
+}
+
+/// Lets the person change a line that begins as `text`.
+pub(crate) async fn edit(talk: &mut Talk<'_>, prompt: &str, text: &str) -> Edited {
+    let mut line = Line { text: text.chars().collect(), at: text.chars().count() };
+    let mut row = line.show(talk, prompt, 0);
+    loop {
+        let ended = match talk.key().await {
+            Key::Enter => Edited::Text(line.text.iter().collect()),
+            Key::Escape => Edited::Back,
+            Key::Ctrl('c' | 'd') => Edited::Stop,
+            Key::Gone => Edited::Gone,
+            key => {
+                line.press(key);
+                row = line.show(talk, prompt, row);
+                continue;
+            }
+        };
+        talk.say("\n");
+        return ended;
+    }
+}
+
+impl Line {
+    fn press(&mut self, key: Key) {
+        match key {
+            Key::Char(c) => {
+                self.text.insert(self.at, c);
+                self.at += 1;
+            }
+            Key::Backspace if self.at > 0 => {
+                self.at -= 1;
+                self.text.remove(self.at);
+            }
+            Key::Delete if self.at < self.text.len() => {
+                self.text.remove(self.at);
+            }
+            Key::Left | Key::Ctrl('b') => self.at = self.at.saturating_sub(1),
+            Key::Right | Key::Ctrl('f') => self.at = (self.at + 1).min(self.text.len()),
+            Key::Home | Key::Ctrl('a') => self.at = 0,
+            Key::End | Key::Ctrl('e') => self.at = self.text.len(),
+            Key::Ctrl('u') => {
+                self.text.drain(..std::mem::take(&mut self.at));
+            }
+            Key::Ctrl('k') => self.text.truncate(self.at),
+            Key::Ctrl('w') => {
+                let before = &self.text[..self.at];
+                let end = before.iter().rposition(|c| *c != ' ').map_or(0, |last| last + 1);
+                let start = before[..end].iter().rposition(|c| *c == ' ').map_or(0, |space| space + 1);
+                self.text.drain(start..self.at);
+                self.at = start;
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows the line anew, the cursor in its place, and says in which row of it the cursor stands.
+    fn show(&self, talk: &Talk<'_>, prompt: &str, row: usize) -> usize {
+        let shown = |part: &[char]| visible(&part.iter().collect::<String>());
+        let (before, after) = (shown(&self.text[..self.at]), shown(&self.text[self.at..]));
+        let width = talk.width();
+        let place = prompt.chars().count() + before.chars().count();
+        let end = place + after.chars().count();
+        let up = |rows: usize| if rows > 0 { format!("\x1b[{rows}A") } else { String::new() };
+        let right = |columns: usize| if columns > 0 { format!("\x1b[{columns}C") } else { String::new() };
+        // A space after the last character brings the cursor to the row it belongs to.
+        talk.say(&format!(
+            "{}\r\x1b[J{prompt}{before}{after} {}\r{}",
+            up(row),
+            up(end / width - place / width),
+            right(place % width)
+        ));
+        place / width
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pressed(text: &str, keys: &[Key]) -> String {
+        let mut line = Line { text: text.chars().collect(), at: text.chars().count() };
+        keys.iter().for_each(|key| line.press(*key));
+        line.text.iter().collect()
+    }
+
+    #[test]
+    fn a_line_is_changed_where_the_cursor_stands() {
+        use Key::{Backspace, Char, Ctrl, Delete, End, Home, Left, Right};
+        let cases: [(&[Key], &str); 8] = [
+            (&[Char('!')], "git push *!"),
+            (&[Backspace, Backspace], "git push"),
+            (&[Left, Left, Char('x')], "git pushx *"),
+            (&[Home, Delete, Right, Char('x')], "ixt push *"),
+            (&[Home, Right, Ctrl('k'), End, Char('o')], "go"),
+            (&[Ctrl('u'), Backspace, Left, Char('y')], "y"),
+            (&[Ctrl('w'), Ctrl('w')], "git "),
+            (&[Home, Backspace, Left, Ctrl('w'), Ctrl('u')], "git push *"),
+        ];
+        for (keys, expected) in cases {
+            assert_eq!(pressed("git push *", keys), expected, "{keys:?}");
+        }
+    }
+}

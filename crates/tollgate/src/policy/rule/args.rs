@@ -1,0 +1,199 @@
+//! Matchers over arguments: `repo=sandbox-*`, `count=1..5`, `path in ./src`, `kind in [a, b]`, `url at *.x.org`,
+//! `/json/pointer~regex`.
+
+use std::{path::Path, sync::Arc};
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::{HostPattern, Located, PathPattern, Reading, host::host_of};
+use crate::{
+    policy::{Query, pattern::glob},
+    tool::Access,
+};
+
+/// One argument and what it must be.
+///
+/// Where the pointer leads to several values, a rule that widens wants all of them to match, one that tightens any.
+#[derive(Debug, Clone)]
+pub(crate) struct ArgMatcher {
+    pub(crate) pointer: Pointer,
+    pub(crate) test: Test,
+}
+
+/// The way to a value: names, and `*` for every item.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Pointer(Arc<[String]>);
+
+/// What a value must be.
+#[derive(Debug, Clone)]
+pub(crate) enum Test {
+    One(Matcher),
+    /// One of these.
+    Any(Vec<Matcher>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Matcher {
+    Exact(Arc<str>),
+    Glob(Arc<str>),
+    Path(PathPattern),
+    Range { min: f64, max: f64 },
+    Host(HostPattern),
+    Regex(Arc<Regex>),
+}
+
+impl ArgMatcher {
+    pub(crate) fn matches(&self, query: &Query<'_>, reading: Reading) -> bool {
+        let mut values = Vec::new();
+        self.pointer.collect(query.args, &mut values);
+        let good = |value: &&Value| self.test.accepts(value, query, reading);
+        match reading {
+            Reading::Narrow => !values.is_empty() && values.iter().all(good),
+            Reading::Wide => values.iter().any(good),
+        }
+    }
+
+    pub(crate) fn anchor(&mut self, folder: Option<&Path>, home: Option<&Path>) {
+        let all = match &mut self.test {
+            Test::One(one) => std::slice::from_mut(one),
+            Test::Any(all) => all,
+        };
+        for matcher in all {
+            if let Matcher::Path(pattern) = matcher {
+                pattern.anchor(folder, home);
+            }
+        }
+    }
+}
+
+impl Test {
+    pub(crate) fn all(&self) -> &[Matcher] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Any(all) => all,
+        }
+    }
+
+    /// A list stands for its items.
+    fn accepts(&self, value: &Value, query: &Query<'_>, reading: Reading) -> bool {
+        match (value, reading) {
+            (Value::Array(items), Reading::Narrow) => {
+                !items.is_empty() && items.iter().all(|item| self.accepts(item, query, reading))
+            }
+            (Value::Array(items), Reading::Wide) => {
+                items.iter().any(|item| self.accepts(item, query, reading))
+            }
+            _ => self.all().iter().any(|matcher| matcher.accepts(value, query, reading)),
+        }
+    }
+}
+
+impl Matcher {
+    /// A glob; on paths where it is written as one, exact where it has no wildcard.
+    pub(crate) fn of_glob(text: &str) -> Result<Self, String> {
+        let path = ["./", "~/", "/", "**/"].iter().any(|start| text.starts_with(start));
+        Ok(if path {
+            Self::Path(PathPattern::parse(text)?)
+        } else if text.contains(['*', '?']) {
+            Self::Glob(text.into())
+        } else {
+            Self::Exact(text.into())
+        })
+    }
+
+    pub(crate) fn of_regex(text: &str) -> Result<Self, String> {
+        let anchored = format!(r"\A(?:{text})\z");
+        let regex = regex::RegexBuilder::new(&anchored).size_limit(1 << 20).build();
+        regex.map(|regex| Self::Regex(Arc::new(regex))).map_err(|error| {
+            let why = error.to_string();
+            format!("{text:?} is no regular expression: {}", why.lines().last().unwrap_or_default())
+        })
+    }
+
+    /// `1..5`, `..5`, `1..`; `None` when it is written as no range.
+    pub(crate) fn of_range(text: &str) -> Option<Self> {
+        let (min, max) = text.split_once("..")?;
+        let bound = |text: &str, open: f64| match text.trim() {
+            "" => Some(open),
+            text => text.parse::<f64>().ok().filter(|bound| bound.is_finite()),
+        };
+        let (min, max) = (bound(min, f64::NEG_INFINITY)?, bound(max, f64::INFINITY)?);
+        (min.is_finite() || max.is_finite()).then_some(Self::Range { min, max })
+    }
+
+    fn accepts(&self, value: &Value, query: &Query<'_>, reading: Reading) -> bool {
+        let written = || match value {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+            _ => None,
+        };
+        match self {
+            Self::Exact(wanted) => match value {
+                Value::String(text) => **wanted == **text,
+                _ => written().is_some_and(|text| **wanted == *text),
+            },
+            Self::Glob(pattern) => match value {
+                Value::String(text) => glob(pattern, text),
+                _ => written().is_some_and(|text| glob(pattern, &text)),
+            },
+            // A rule that widens must hold for whatever is done there, so that no folder itself slips in.
+            Self::Path(pattern) => value.as_str().is_some_and(|text| {
+                Located::new(query.scope.cwd(), Path::new(text))
+                    .is_some_and(|path| pattern.matches(&path, Access::Write, reading))
+            }),
+            Self::Range { min, max } => value.as_f64().is_some_and(|number| (*min..=*max).contains(&number)),
+            Self::Host(pattern) => {
+                value.as_str().and_then(host_of).is_some_and(|host| pattern.matches(&host, reading))
+            }
+            Self::Regex(regex) => written().is_some_and(|text| regex.is_match(&text)),
+        }
+    }
+}
+
+impl Pointer {
+    /// `a.b`, or `/a/b` as in JSON.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let parts: Vec<String> = match text.strip_prefix('/') {
+            Some(rest) => rest.split('/').map(|part| part.replace("~1", "/").replace("~0", "~")).collect(),
+            None => text.split('.').map(str::to_owned).collect(),
+        };
+        if parts.iter().any(String::is_empty) {
+            return Err(format!("{text:?} names no argument; write `name`, `a.b` or `/a/b`"));
+        }
+        Ok(Self(parts.into()))
+    }
+
+    pub(crate) fn first(&self) -> Option<&String> {
+        self.0.first()
+    }
+
+    /// The one argument at the top it names, where it names one.
+    pub(crate) fn top(&self) -> Option<&str> {
+        match &self.0[..] {
+            [one] if one != "*" => Some(one),
+            _ => None,
+        }
+    }
+
+    fn collect<'a>(&self, value: &'a Value, into: &mut Vec<&'a Value>) {
+        collect(&self.0, value, into);
+    }
+}
+
+fn collect<'a>(parts: &[String], value: &'a Value, into: &mut Vec<&'a Value>) {
+    let Some((part, rest)) = parts.split_first() else {
+        into.push(value);
+        return;
+    };
+    match (part.as_str(), value) {
+        ("*", Value::Array(items)) => items.iter().for_each(|item| collect(rest, item, into)),
+        ("*", Value::Object(map)) => map.values().for_each(|item| collect(rest, item, into)),
+        (name, Value::Object(map)) => map.get(name).into_iter().for_each(|item| collect(rest, item, into)),
+        (at, Value::Array(items)) => {
+            let item = at.parse::<usize>().ok().and_then(|at| items.get(at));
+            item.into_iter().for_each(|item| collect(rest, item, into));
+        }
+        _ => {}
+    }
+}
