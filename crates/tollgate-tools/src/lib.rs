@@ -4,3 +4,5 @@
 pub mod process;
 pub mod hook_command;
 pub mod shell;
+pub mod sandbox;
+pub mod command;
