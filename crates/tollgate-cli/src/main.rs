@@ -8,6 +8,7 @@ mod words;
 mod mocks;
 mod config;
 mod hooks;
+mod builtins;
 mod world;
 mod input;
 mod events;

@@ -3,3 +3,6 @@
 
 pub mod process;
 pub mod hook_command;
+pub mod shell;
+pub mod sandbox;
+pub mod command;

@@ -1,0 +1,31 @@
+//! The built-in tools. They are there unless mocks take their place: with `--mocks` nothing real can happen.
+
+use tollgate::{Registry, catalog::RegistryError};
+use tollgate_tools::command::Shell;
+
+use crate::{args::Environment, exit::Fault, mocks::Wanted};
+
+/// The built-in tools a command needs.
+pub(crate) fn registry(wanted: Wanted<'_>) -> Result<Registry, Fault> {
+    let registered = match wanted {
+        Wanted::Tool(name) => match register(Some(name)) {
+            // A name nobody has: all names are needed, to say which one is near.
+            Ok(registry) if registry.specs().next().is_none() => register(None),
+            registered => registered,
+        },
+        Wanted::All => register(None),
+    };
+    registered.map_err(|error| {
+        Fault::input(format!("the built-in tools cannot be used: {error}"), "please report this.")
+    })
+}
+
+fn register(only: Option<&str>) -> Result<Registry, RegistryError> {
+    shell().register(Registry::new(), only)
+}
+
+/// The shell tools, with what a child may know of our environment.
+pub(crate) fn shell() -> std::sync::Arc<Shell> {
+    let Environment { home, .. } = Environment::read();
+    Shell::new(tollgate_tools::process::Environment::of(std::env::vars_os(), [""; 0]), home)
+}

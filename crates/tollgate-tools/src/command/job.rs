@@ -1,0 +1,171 @@
+//! A command that runs: what it has said so far, whether it is over, and the way to end it.
+
+use std::{
+    collections::BTreeMap,
+    os::unix::process::ExitStatusExt as _,
+    process::ExitStatus,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::AsyncReadExt as _,
+    net::unix::pipe,
+    sync::{mpsc, watch},
+};
+
+use super::transcript::{Stream, Transcript};
+use crate::process::{Launch, LaunchError, Pipes, Running};
+
+/// How much of a command's output is kept in memory, from its beginning and from its end.
+const HEAD: usize = 256 << 10;
+const TAIL: usize = 256 << 10;
+/// How long what was written may take to reach us once the shell is over. A child may hold the pipe for ever.
+const DRAIN: Duration = Duration::from_millis(200);
+/// Jobs that are over are remembered up to this many.
+const REMEMBERED: usize = 64;
+
+/// A command that was started.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) command: String,
+    pub(super) began: Instant,
+    state: watch::Receiver<Option<Over>>,
+    transcript: Arc<Mutex<Transcript>>,
+    stop: mpsc::Sender<()>,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Over {
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<i32>,
+    /// It was told to end.
+    pub(super) stopped: bool,
+    /// Something else still had its output open when it ended.
+    pub(super) held: bool,
+    pub(super) took: Duration,
+}
+
+/// The jobs of one program, by number. Dropped, they all end.
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    next: AtomicU32,
+    all: Mutex<BTreeMap<u32, Arc<Job>>>,
+}
+
+impl Job {
+    /// Starts it. Dropping the job kills the process and its group.
+    pub(super) async fn start(launch: Launch, command: &str) -> Result<Self, LaunchError> {
+        let began = Instant::now();
+        let (running, pipes) = launch.start().await?;
+        let transcript = Arc::new(Mutex::new(Transcript::new(HEAD, TAIL)));
+        let (ended, state) = watch::channel(None);
+        let (stop, stops) = mpsc::channel(1);
+        let watching = watch_over(running, pipes, transcript.clone(), stops, began);
+        tokio::spawn(async move {
+            let over = watching.await;
+            ended.send_replace(Some(over));
+        });
+        Ok(Self { command: command.to_owned(), began, state, transcript, stop })
+    }
+
+    /// How it ended, if it did.
+    pub(super) fn over(&self) -> Option<Over> {
+        *self.state.borrow()
+    }
+
+    /// Waits for its end.
+    pub(super) async fn ended(&self) -> Option<Over> {
+        self.state.clone().wait_for(Option::is_some).await.ok().and_then(|over| *over)
+    }
+
+    /// Tells it and its group to end, kills them after the grace, and waits for that.
+    pub(super) async fn end(&self) -> Option<Over> {
+        // A full channel means that it was told already.
+        let _ = self.stop.try_send(());
+        self.ended().await
+    }
+
+    pub(super) fn transcript(&self) -> MutexGuard<'_, Transcript> {
+        self.transcript.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads both streams to their end, waits for the shell, and not for a child that holds its pipes.
+async fn watch_over(
+    mut running: Running,
+    pipes: Pipes,
+    transcript: Arc<Mutex<Transcript>>,
+    mut stops: mpsc::Receiver<()>,
+    began: Instant,
+) -> Over {
+    // No input: whoever reads meets the end at once.
+    drop(pipes.stdin);
+    let out = copy(pipes.stdout, Stream::Out, &transcript);
+    let err = copy(pipes.stderr, Stream::Err, &transcript);
+    let mut talk = std::pin::pin!(futures_util::future::join(out, err));
+    let (mut talked, mut stopped) = (false, false);
+    let status = loop {
+        tokio::select! {
+            biased;
+            _ = &mut talk, if !talked => talked = true,
+            status = running.ended() => break status,
+            told = stops.recv(), if !stopped => {
+                stopped = true;
+                // Nobody holds the job any more, or somebody wants it over.
+                let _ = told;
+                let ending = running.stop();
+                let mut ending = std::pin::pin!(ending);
+                break loop {
+                    tokio::select! {
+                        status = &mut ending => break status,
+                        _ = &mut talk, if !talked => talked = true,
+                    }
+                };
+            }
+        }
+    };
+    let held = !talked && tokio::time::timeout(DRAIN, talk).await.is_err();
+    over(status, stopped, held, began.elapsed())
+}
+
+fn over(status: Option<ExitStatus>, stopped: bool, held: bool, took: Duration) -> Over {
+    Over { code: status.and_then(|status| status.code()), signal: status.and_then(|status| status.signal()), stopped, held, took }
+}
+
+async fn copy(mut from: pipe::Receiver, stream: Stream, to: &Mutex<Transcript>) {
+    let mut piece = vec![0; 64 << 10];
+    while let Ok(length @ 1..) = from.read(&mut piece).await {
+        to.lock().unwrap_or_else(PoisonError::into_inner).take(stream, &piece[..length]);
+    }
+}
+
+impl Jobs {
+    /// Keeps a job under a number of its own.
+    pub(super) fn keep(&self, job: Arc<Job>) -> u32 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut all = self.all();
+        all.insert(number, job);
+        let over: Vec<_> = all.iter().filter(|(_, job)| job.over().is_some()).map(|(number, _)| *number).collect();
+        for number in over.iter().take(over.len().saturating_sub(REMEMBERED)) {
+            all.remove(number);
+        }
+        number
+    }
+
+    pub(super) fn get(&self, number: u32) -> Option<Arc<Job>> {
+        self.all().get(&number).cloned()
+    }
+
+    pub(super) fn list(&self) -> Vec<(u32, Arc<Job>)> {
+        self.all().iter().map(|(number, job)| (*number, job.clone())).collect()
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<u32, Arc<Job>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

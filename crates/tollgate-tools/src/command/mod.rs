@@ -1,0 +1,68 @@
+//! The tools `shell` and `jobs`: a command line runs in bash, inside the sandbox, to its end or on as a job.
+
+use std::{path::PathBuf, sync::Arc};
+
+use serde_json::Value;
+use tollgate::{Registry, ToolSpec, catalog::RegistryError, tool::ToolName};
+
+use crate::{process::Environment, sandbox::Sandbox};
+
+mod transcript;
+mod job;
+mod effects;
+mod shell;
+mod jobs;
+mod words;
+
+pub use jobs::JobsTool;
+pub use shell::ShellTool;
+
+use job::Jobs;
+
+/// What the shell tools of one program share: the environment of children, the sandbox, and the jobs that run.
+#[derive(Debug)]
+pub struct Shell {
+    environment: Environment,
+    home: Option<PathBuf>,
+    sandbox: Sandbox,
+    jobs: Jobs,
+}
+
+impl Shell {
+    /// Children get this environment and the best sandbox this machine has; `~` stands for `home`.
+    pub fn new(environment: Environment, home: Option<PathBuf>) -> Arc<Self> {
+        Self::in_sandbox(environment, home, Sandbox::probed())
+    }
+
+    /// The same in a sandbox that was chosen.
+    pub fn in_sandbox(environment: Environment, home: Option<PathBuf>, sandbox: Sandbox) -> Arc<Self> {
+        Arc::new(Self { environment, home, sandbox, jobs: Jobs::default() })
+    }
+
+    /// The sandbox commands run in.
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
+    /// The registry with both tools; with `only`, just the one that answers to that name.
+    pub fn register(self: &Arc<Self>, registry: Registry, only: Option<&str>) -> Result<Registry, RegistryError> {
+        let wanted = |names: &[&str]| only.is_none_or(|only| names.contains(&only));
+        let mut registry = registry;
+        if wanted(shell::NAMES) {
+            registry = registry.with(ShellTool(self.clone()))?;
+        }
+        if wanted(jobs::NAMES) {
+            registry = registry.with(JobsTool(self.clone()))?;
+        }
+        Ok(registry)
+    }
+}
+
+/// A spec from names, the first of which is its own.
+fn builtin(names: &[&str], description: &str, schema: Value) -> ToolSpec {
+    let (own, aliases) = names.split_first().map_or(("", names), |(own, aliases)| (*own, aliases));
+    let mut spec = ToolSpec::new(own, description, schema)
+        .unwrap_or_else(|bad| unreachable!("{own:?} is a name: {bad}"));
+    spec.aliases = aliases.iter().filter_map(|alias| ToolName::new(alias).ok()).collect();
+    spec
+}

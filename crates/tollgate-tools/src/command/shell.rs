@@ -1,0 +1,180 @@
+//! `shell`: a command line in bash, to its end, or on as a job where it takes longer.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use serde::Deserialize;
+use serde_json::json;
+use tollgate::{
+    Cx, Effects, Failure, Opinion, Output, Refusal, Scope, Tool, ToolSpec,
+    outcome::RefusalCode,
+    tool::{Interrupt, Timeouts},
+};
+
+use super::{Shell, builtin, effects, job::Job, words};
+use crate::{
+    process::{Launch, LaunchError},
+    sandbox::{Confined, Level},
+    shell::{Why, analyse, neutral_environment},
+};
+
+pub(super) const NAMES: &[&str] = &["shell", "execute_cmd", "execute_bash", "bash"];
+
+/// The tool `shell`.
+#[derive(Debug)]
+pub struct ShellTool(pub(super) Arc<Shell>);
+
+/// A command line and how it runs.
+#[derive(Debug, Deserialize)]
+pub struct Args {
+    command: String,
+    cwd: Option<String>,
+    timeout_ms: Option<u64>,
+    #[serde(default)]
+    background: bool,
+}
+
+/// How long a command may take before it goes on as a job, where the call does not say.
+const USUAL: Duration = Duration::from_secs(120);
+/// The longest a call may wait.
+const LONGEST: Duration = Duration::from_secs(600);
+
+const DESCRIPTION: &str = "Runs a command line in bash and gives back its exit code and what it said on stdout and stderr, in order. \
+     No terminal and no input. A non-zero exit code is an ordinary result. What takes longer than timeout_ms goes on as a job \
+     (see `jobs`); background: true starts a job at once. Processes the shell leaves behind end with it.";
+
+impl Tool for ShellTool {
+    type Args = Args;
+
+    fn spec(&self) -> ToolSpec {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "command": { "type": "string", "minLength": 1, "maxLength": 100_000, "description": "The command line, as for `bash -c`." },
+                "cwd": { "type": "string", "minLength": 1, "description": "The folder to run in; the working folder unless given." },
+                "timeout_ms": { "type": "integer", "minimum": 1, "maximum": 600_000, "description": "How long to wait, 120000 unless given. After that it goes on as a job." },
+                "background": { "type": "boolean", "description": "True to start it as a job and not to wait." }
+            },
+            "required": ["command"],
+            "additionalProperties": false
+        });
+        let mut spec = builtin(NAMES, DESCRIPTION, schema);
+        spec.capability = Some("shell.run".into());
+        // Judged by what the line would do: one that is known to only read, inside the roots, needs no rule.
+        spec.requires_permission = false;
+        spec.interrupt = Interrupt::Cancel;
+        spec.timeouts = Timeouts { connect: None, idle: None, total: LONGEST + Duration::from_secs(30) };
+        spec.traced = vec!["command".into()];
+        spec
+    }
+
+    fn effects(&self, _: &Scope, args: &Args) -> Effects {
+        let found = effects::of(&args.command, args.cwd.as_deref(), self.0.home.as_deref());
+        if args.background && found.read_only {
+            // It reads, and still runs beside whatever comes next.
+            return Effects { read_only: false, concurrency: tollgate::tool::Concurrency::Unsafe, ..found };
+        }
+        found
+    }
+
+    async fn check(&self, scope: &Scope, args: &Args) -> Result<(), Refusal> {
+        if args.command.contains('\0') {
+            let reason = "The command holds a NUL character, and no program can be given one.";
+            return Err(Refusal::new(RefusalCode::InvalidValue, reason));
+        }
+        let folder = scope.cwd().join(args.cwd.as_deref().unwrap_or("."));
+        if !folder.is_dir() {
+            let reason = format!("The folder {} is not there, so nothing can run in it.", folder.display());
+            return Err(Refusal::new(RefusalCode::InvalidValue, reason));
+        }
+        self.0.sandbox.allowed()
+    }
+
+    fn authorize(&self, _: &Scope, _: &Args) -> Opinion {
+        match self.0.sandbox.level() {
+            Level::L1 => Opinion::Ask("nothing confines a command on this machine, so each one needs a yes".to_owned()),
+            Level::L2 | Level::L3 => Opinion::Abstain,
+        }
+    }
+
+    async fn run(&self, cx: &Cx, args: &Args) -> Result<Output, Failure> {
+        let analysis = analyse(&args.command);
+        let only_reads = analysis.is_read_only() && !args.background;
+        let folder = cx.cwd().join(args.cwd.as_deref().unwrap_or("."));
+        let confined = if only_reads { Confined::Reading } else { Confined::Writing };
+        let launch = self.0.launch(&args.command, folder, cx, confined)?;
+        let job = Job::start(launch, &args.command).await.map_err(|error| not_started(&error))?;
+        let job = Arc::new(job);
+        let mut notes = Vec::new();
+        if args.background {
+            let number = self.0.jobs.keep(job.clone());
+            notes.push(format!("It runs as job {number}. `jobs` reads it, waits for it and stops it."));
+            return Ok(self.0.told(&job, Some(number), notes));
+        }
+        let limit = args.timeout_ms.map_or(USUAL, Duration::from_millis).min(LONGEST);
+        tokio::select! {
+            biased;
+            _ = job.ended() => {}
+            () = cx.cancelled() => {
+                job.end().await;
+                return Err(stopped(only_reads));
+            }
+            () = tokio::time::sleep(limit) => {
+                let number = self.0.jobs.keep(job.clone());
+                let took = limit.as_millis();
+                notes.push(format!(
+                    "It was not over after {took} ms and goes on as job {number}. Wait for it or stop it with `jobs`."
+                ));
+                return Ok(self.0.told(&job, Some(number), notes));
+            }
+        }
+        if analysis.read_only == Err(Why::Background) {
+            notes.push("What it left in the background ended with the shell; background: true keeps a command running.".to_owned());
+        }
+        Ok(self.0.told(&job, None, notes))
+    }
+}
+
+impl Shell {
+    /// bash with this line, in this folder, confined.
+    fn launch(&self, command: &str, folder: PathBuf, cx: &Cx, confined: Confined) -> Result<Launch, Failure> {
+        let mut environment = self.environment.clone();
+        if confined == Confined::Reading {
+            for (name, value) in neutral_environment() {
+                environment = environment.with(name, value);
+            }
+        }
+        let line = format!("{}{command}", self.sandbox.limits());
+        let launch = Launch::new("bash", ["--noprofile", "--norc", "-c", &line]);
+        let launch = launch.folder(folder).environment(environment);
+        match self.sandbox.wrapper(cx.roots(), confined) {
+            Ok(Some(wrapper)) => Ok(launch.wrapper(wrapper)),
+            Ok(None) => Ok(launch),
+            Err(error) => Err(Failure::fatal("The sandbox could not be set up, so nothing was run.").caused_by(error)),
+        }
+    }
+
+    pub(super) fn told(&self, job: &Job, number: Option<u32>, mut notes: Vec<String>) -> Output {
+        let blocked = {
+            let said = job.transcript().told();
+            let failed = job.over().is_none_or(|over| over.code != Some(0));
+            failed.then(|| self.sandbox.blames(said.iter().map(|one| one.text.as_str()))).flatten()
+        };
+        notes.extend(blocked.map(|what| format!("blocked by the sandbox: {what}")));
+        // Whatever a command prints is data.
+        Output::json(words::result(job, number, self.sandbox.level().name(), notes)).untrusted()
+    }
+}
+
+fn not_started(error: &LaunchError) -> Failure {
+    let message = format!("The command was not started: {error}.");
+    Failure::fatal(message).with_hint("`tollgate doctor` shows what commands need on this machine.")
+}
+
+fn stopped(only_reads: bool) -> Failure {
+    if only_reads {
+        Failure::retryable("The command was stopped; it only read.")
+    } else {
+        Failure::unknown("The command was stopped with everything it had started; what it did until then stays.")
+            .with_hint("Look at what it changed before running it again.")
+    }
+}

@@ -1,0 +1,67 @@
+//! A command's end, or how far it is, as the model reads it.
+
+use serde_json::{Value, json};
+
+use super::{
+    job::{Job, Over},
+    transcript::{Stream, Transcript},
+};
+
+/// Everything a command said and how it ended.
+pub(super) fn result(job: &Job, number: Option<u32>, sandbox: &str, mut notes: Vec<String>) -> Value {
+    let over = job.over();
+    let mut told = json!({ "status": if over.is_some() { "ended" } else { "running" } });
+    if let Some(over) = &over {
+        told["exit_code"] = over.code.into();
+        if let Some(signal) = over.signal {
+            told["signal"] = signal.into();
+        }
+        ends(over, &mut notes);
+    }
+    if let Some(number) = number {
+        told["job"] = number.into();
+    }
+    let took = over.map_or_else(|| job.began.elapsed(), |over| over.took);
+    told["took_ms"] = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).into();
+    let transcript = job.transcript();
+    told["output"] = output(&transcript, &mut notes);
+    drop(transcript);
+    told["sandbox"] = sandbox.into();
+    if !notes.is_empty() {
+        told["notes"] = notes.into();
+    }
+    told
+}
+
+fn ends(over: &Over, notes: &mut Vec<String>) {
+    if over.stopped {
+        notes.push("It was told to end, with everything it had started.".to_owned());
+    }
+    if over.held {
+        notes.push(
+            "A process it started had the output still open when the shell ended; what that says later is not here."
+                .to_owned(),
+        );
+    }
+}
+
+/// What was said on both streams, in order, each stretch with its stream.
+fn output(transcript: &Transcript, notes: &mut Vec<String>) -> Value {
+    let told = transcript.told();
+    if told.iter().any(|one| one.replaced) {
+        notes.push("Some bytes are no UTF-8 text and are shown as \u{fffd}.".to_owned());
+    }
+    let missing: u64 = told.iter().map(|one| one.missing).sum();
+    if missing > 0 {
+        notes.push(format!("{missing} of {} bytes are left out of the middle.", transcript.total()));
+    }
+    let stretch = |one: super::transcript::Told| {
+        let stream = if one.stream == Stream::Out { "stdout" } else { "stderr" };
+        let mut stretch = json!({ "stream": stream, "text": one.text });
+        if one.missing > 0 {
+            stretch["missing_before"] = one.missing.into();
+        }
+        stretch
+    };
+    told.into_iter().map(stretch).collect()
+}

@@ -1,0 +1,79 @@
+//! A simple command: variables before it, its words, its redirections.
+
+use tree_sitter::Node;
+
+use super::{
+    Leaf, Why,
+    table,
+    walk::Walk,
+    word::{Value, Word, children},
+};
+
+impl Walk<'_> {
+    pub(super) fn command(&mut self, node: Node<'_>) {
+        self.gaps(node);
+        let (mut words, mut variables, mut understood) = (Vec::new(), Vec::new(), true);
+        for child in children(node) {
+            let found = match child.kind() {
+                "variable_assignment" => {
+                    variables.push(self.slice(child).to_owned());
+                    self.variable(child)
+                }
+                "command_name" => match children(child).next() {
+                    Some(name) => self.name(name).map(|name| words.push(name)),
+                    None => Err(Why::Syntax("a command without a name".to_owned())),
+                },
+                "file_redirect" | "heredoc_redirect" | "herestring_redirect" => {
+                    self.redirect(child);
+                    Ok(())
+                }
+                _ if child.is_named() => self.words(child).map(|more| words.extend(more)),
+                other => Err(Why::Syntax(format!("`{other}` among the words"))),
+            };
+            if let Err(why) = found {
+                if child.is_named() && !matches!(child.kind(), "variable_assignment") {
+                    // It stands as written; what it runs inside was looked at or is looked at now.
+                    words.push(unknown(self.slice(child)));
+                    self.look_inside(child);
+                }
+                understood = false;
+                self.note(Err(why));
+            }
+        }
+        if words.is_empty() {
+            self.note(Err(Why::Syntax("a command without words".to_owned())));
+            self.leaves.push(Leaf::default());
+            return;
+        }
+        let steering: Vec<_> = variables.into_iter().filter(|text| table::is_harmless(text).is_err()).collect();
+        if !steering.is_empty() {
+            // A rule that allows the command alone does not allow it with these.
+            let shown = words.iter().map(|word| word.shown().to_owned());
+            self.leaves.push(Leaf { words: steering.into_iter().chain(shown).collect() });
+        }
+        let judged = self.judge(&words);
+        if understood {
+            self.note(judged);
+        }
+    }
+
+    /// The first word: a program's name, written out.
+    fn name(&mut self, node: Node<'_>) -> Result<Word, Why> {
+        let words = self.words(node)?;
+        match &words[..] {
+            [word] if word.text().is_some() => Ok(word.clone()),
+            _ => Err(Why::Dynamic(self.slice(node).to_owned())),
+        }
+    }
+
+    /// `NAME=value` before a command: only names and values that change nothing but how text looks.
+    fn variable(&mut self, node: Node<'_>) -> Result<(), Why> {
+        let (name, word) = self.assigned(node)?;
+        let Some(value) = word.text() else { return Err(Why::Variable(name)) };
+        table::is_harmless(&format!("{name}={value}"))
+    }
+}
+
+fn unknown(source: &str) -> Word {
+    Word { value: Value::Dynamic { start: String::new(), splits: true }, source: source.to_owned() }
+}

@@ -1,0 +1,159 @@
+//! Redirections: reading a file, copying a descriptor and `/dev/null` are known, nothing else is.
+
+use tree_sitter::Node;
+
+use super::{
+    Why,
+    walk::Walk,
+    word::{Value, children},
+};
+
+impl Walk<'_> {
+    /// A statement with redirections around it.
+    pub(super) fn redirected(&mut self, node: Node<'_>) {
+        self.gaps(node);
+        for child in children(node) {
+            if child.is_named() {
+                self.statement(child);
+            } else {
+                self.note(Err(Why::Syntax(format!("`{}`", child.kind()))));
+            }
+        }
+    }
+
+    /// One redirection.
+    pub(super) fn redirect(&mut self, node: Node<'_>) {
+        let found = match node.kind() {
+            "file_redirect" => self.file(node),
+            "herestring_redirect" => self.herestring(node),
+            _ => self.heredoc(node),
+        };
+        if let Err(why) = found {
+            self.note(Err(why));
+        }
+    }
+
+    fn file(&mut self, node: Node<'_>) -> Result<(), Why> {
+        self.gaps(node);
+        let whole = self.slice(node);
+        let odd = || Why::Redirect(whole.to_owned());
+        let (mut operator, mut targets) = ("", Vec::new());
+        for child in children(node) {
+            match child.kind() {
+                "file_descriptor" => {
+                    let number = self.slice(child);
+                    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+                        return Err(odd());
+                    }
+                }
+                _ if !child.is_named() && operator.is_empty() => operator = child.kind(),
+                _ if child.is_named() => targets.push(child),
+                _ => return Err(odd()),
+            }
+        }
+        // `ls {fd}>x` opens a file under a number of bash's own choice.
+        let before = self.between(0, node.start_byte());
+        let named_descriptor = before.ends_with('}');
+        if matches!(operator, ">&-" | "<&-") && targets.is_empty() {
+            return Ok(());
+        }
+        let [target] = targets[..] else { return Err(odd()) };
+        let word = self.word(target)?;
+        let Some(text) = word.text().map(str::to_owned) else { return Err(word.dynamic()) };
+        let copies = matches!(operator, ">&" | "<&");
+        if copies && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return if named_descriptor { Err(odd()) } else { Ok(()) };
+        }
+        match operator {
+            "<" if named_descriptor => Err(odd()),
+            // bash connects to a host of this name.
+            "<" if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") => {
+                self.hosts.extend(text.split('/').nth(3).map(str::to_owned));
+                Err(odd())
+            }
+            "<" => {
+                self.reading(&text)?;
+                Ok(())
+            }
+            _ => {
+                let quiet = matches!(operator, ">" | ">>" | "&>" | "&>>" | ">|" | ">&") && text == "/dev/null";
+                if quiet && !named_descriptor {
+                    return Ok(());
+                }
+                self.writing(&text);
+                Err(odd())
+            }
+        }
+    }
+
+    /// `<<< word`: text for the standard input.
+    fn herestring(&mut self, node: Node<'_>) -> Result<(), Why> {
+        self.gaps(node);
+        let mut words = children(node).filter(Node::is_named).filter(|child| child.kind() != "file_descriptor");
+        let word = words.next().ok_or_else(|| Why::Syntax("`<<<` without a word".to_owned()))?;
+        if words.next().is_some() {
+            return Err(Why::Grammar(self.slice(node).to_owned()));
+        }
+        let word = self.word(word)?;
+        if word.value == Value::Stream { Err(word.dynamic()) } else { Ok(()) }
+    }
+
+    /// `<<WORD`: the lines up to `WORD`, found a second time here so that nothing hides behind a misread end.
+    fn heredoc(&mut self, node: Node<'_>) -> Result<(), Why> {
+        let odd = |what: &str| Why::Grammar(format!("a here-document with {what}"));
+        let (mut start, mut body, mut end, mut dash) = (None, None, None, false);
+        for child in children(node) {
+            match child.kind() {
+                "<<" => {}
+                "<<-" => dash = true,
+                "heredoc_start" => start = Some(child),
+                "heredoc_body" => body = Some(child),
+                "heredoc_end" => end = Some(child),
+                "pipeline" | "list" | "command" | "file_redirect" | "|" | "&&" | "||" => {
+                    if !child.is_named() {
+                        continue;
+                    }
+                    self.statement(child);
+                }
+                other => return Err(odd(&format!("`{other}` in it"))),
+            }
+        }
+        let (Some(start), Some(end)) = (start, end) else { return Err(odd("no end")) };
+        let (word, source) = (self.slice(start), self.source());
+        let bare = word.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+        let bare = bare.or_else(|| word.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')));
+        let quoted = bare.is_some();
+        let mark = bare.unwrap_or(word);
+        if mark.is_empty() || !mark.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return Err(odd("an odd end mark"));
+        }
+        if source.matches("<<").count() > 1 {
+            return Err(odd("another one"));
+        }
+        let first = source[start.end_byte()..].find('\n').map(|at| start.end_byte() + at + 1);
+        let first = first.ok_or_else(|| odd("no lines"))?;
+        let mut at = first;
+        for line in source[first..].split_inclusive('\n') {
+            let bare = line.strip_suffix('\n').unwrap_or(line);
+            let bare = if dash { bare.trim_start_matches('\t') } else { bare };
+            if bare == mark {
+                let skipped = line.len() - line.trim_start_matches('\t').len();
+                let agrees = end.start_byte() == at || (dash && end.start_byte() == at + skipped);
+                if !agrees || body.is_some_and(|body| body.start_byte() < first || body.end_byte() > at + skipped) {
+                    return Err(odd("an end that is not clear"));
+                }
+                let lines = &source[first..at];
+                return if quoted || !lines.contains(['$', '`', '\\']) {
+                    Ok(())
+                } else {
+                    if let Some(body) = body {
+                        self.look_inside(body);
+                    }
+                    Err(odd("expansions"))
+                };
+            }
+            at += line.len();
+        }
+        Err(odd("no end"))
+    }
+}

@@ -1,0 +1,322 @@
+//! The walk over the grammar: a closed list of node kinds. Anything else is not known.
+
+use std::collections::HashMap;
+
+use tree_sitter::Node;
+
+use super::{
+    Analysis, Leaf, Why,
+    word::{Value, children},
+};
+
+/// What was found so far.
+pub(super) struct Walk<'s> {
+    source: &'s str,
+    pub(super) leaves: Vec<Leaf>,
+    pub(super) reads: Vec<String>,
+    pub(super) writes: Vec<String>,
+    pub(super) hosts: Vec<String>,
+    why: Option<Why>,
+    /// Variables whose value is known here.
+    bindings: HashMap<String, Value>,
+    /// How often each variable is given a value anywhere in the line.
+    pub(super) given: HashMap<String, usize>,
+    /// The folders the next command may run in; empty when that is not known.
+    pub(super) folders: Vec<String>,
+    depth: usize,
+    /// How many loops the walk stands in.
+    pub(super) loops: usize,
+    /// How many scripts in words the line stands in.
+    pub(super) scripts: usize,
+}
+
+/// Deeper nesting than anyone writes by hand.
+const DEEPEST: usize = 40;
+/// More folders than a line needs to be understood.
+const MOST_FOLDERS: usize = 8;
+
+impl<'s> Walk<'s> {
+    pub(super) fn new(source: &'s str, scripts: usize) -> Self {
+        Self {
+            source,
+            leaves: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            hosts: Vec::new(),
+            why: None,
+            bindings: HashMap::new(),
+            given: HashMap::new(),
+            folders: vec![String::new()],
+            depth: 0,
+            loops: 0,
+            scripts,
+        }
+    }
+
+    pub(super) fn into_analysis(mut self) -> Analysis {
+        if self.leaves.is_empty() && self.why.is_none() {
+            self.why = Some(Why::Empty);
+        }
+        if self.why.is_some() && self.leaves.is_empty() {
+            self.leaves.push(Leaf::default());
+        }
+        for list in [&mut self.reads, &mut self.writes, &mut self.hosts] {
+            unique(list);
+        }
+        unique(&mut self.leaves);
+        let Self { leaves, reads, writes, hosts, why, .. } = self;
+        Analysis { leaves, reads, writes, hosts, read_only: why.map_or(Ok(()), Err) }
+    }
+
+    pub(super) fn slice(&self, node: Node<'_>) -> &'s str {
+        self.between(node.start_byte(), node.end_byte())
+    }
+
+    pub(super) fn between(&self, start: usize, end: usize) -> &'s str {
+        self.source.get(start..end).unwrap_or_default()
+    }
+
+    pub(super) fn source(&self) -> &'s str {
+        self.source
+    }
+
+    /// Keeps the first reason.
+    pub(super) fn note(&mut self, found: Result<(), Why>) {
+        if let Err(why) = found {
+            self.why.get_or_insert(why);
+        }
+    }
+
+    /// The whole line.
+    pub(super) fn program(&mut self, root: Node<'_>) {
+        if root.has_error() || root.kind() != "program" {
+            self.why = Some(Why::Syntax("its grammar is not complete".to_owned()));
+            self.leaves.push(Leaf::default());
+        }
+        self.count(root);
+        let covered = self.source[..root.start_byte()].trim().is_empty()
+            && self.source[root.end_byte()..].trim().is_empty();
+        if !covered {
+            self.note(Err(Why::Syntax("a part of it is not grammar".to_owned())));
+        }
+        self.sequence(root, &[";", "\n"]);
+    }
+
+    /// Statements one after the other. Of the signs between them only `signs` are known.
+    pub(super) fn sequence(&mut self, node: Node<'_>, signs: &[&str]) {
+        self.gaps(node);
+        for child in children(node) {
+            if child.is_named() {
+                let before = self.folders.clone();
+                self.statement(child);
+                self.perhaps(before);
+            } else if child.kind() == "&" {
+                self.note(Err(Why::Background));
+            } else if !signs.contains(&child.kind()) {
+                self.note(Err(Why::Syntax(format!("`{}`", child.kind()))));
+            }
+        }
+    }
+
+    /// One statement of any kind.
+    pub(super) fn statement(&mut self, node: Node<'_>) {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            self.note(Err(Why::Grammar("so deep a nesting".to_owned())));
+            self.leaves.push(Leaf::default());
+        } else {
+            self.known(node);
+        }
+        self.depth -= 1;
+    }
+
+    fn known(&mut self, node: Node<'_>) {
+        match node.kind() {
+            "command" => self.command(node),
+            "pipeline" => self.pipeline(node),
+            "list" => self.list(node),
+            "redirected_statement" => self.redirected(node),
+            "negated_command" => self.sequence(node, &["!"]),
+            "subshell" => self.apart(|walk| walk.sequence(node, &["(", ")", ";", "\n"])),
+            "compound_statement" => self.sequence(node, &["{", "}", ";", "\n"]),
+            "if_statement" => self.sequence(node, &["if", "then", "fi", ";", "\n"]),
+            "elif_clause" => self.sequence(node, &["elif", "then", ";", "\n"]),
+            "else_clause" => self.sequence(node, &["else", ";", "\n"]),
+            "while_statement" => self.again(|walk| walk.sequence(node, &["while", "until", ";", "\n"])),
+            "do_group" => self.sequence(node, &["do", "done", ";", "\n"]),
+            "for_statement" => self.for_each(node),
+            "case_statement" => self.case(node),
+            "variable_assignment" => self.assignment(node),
+            "variable_assignments" => self.sequence(node, &[]),
+            "test_command" => self.condition(node),
+            "comment" => self.comment(node),
+            "file_redirect" | "heredoc_redirect" | "herestring_redirect" => {
+                self.redirect(node);
+            }
+            kind => {
+                let words = kind.replace('_', " ");
+                self.note(Err(Why::Grammar(format!("a {words}"))));
+                self.leaves.push(Leaf::default());
+                self.look_inside(node);
+            }
+        }
+    }
+
+    /// Parts of a pipeline run at the same time, each in a shell of its own.
+    fn pipeline(&mut self, node: Node<'_>) {
+        self.gaps(node);
+        for child in children(node) {
+            match child.kind() {
+                "|" | "|&" => {}
+                _ if child.is_named() => self.apart(|walk| walk.statement(child)),
+                other => self.note(Err(Why::Syntax(format!("`{other}`")))),
+            }
+        }
+    }
+
+    /// `a && b`, `a || b`: after `&&` the folder is the one `a` went to.
+    fn list(&mut self, node: Node<'_>) {
+        self.gaps(node);
+        let before = self.folders.clone();
+        for child in children(node) {
+            match child.kind() {
+                "&&" => {}
+                "||" => self.perhaps(before.clone()),
+                _ if child.is_named() => self.statement(child),
+                "&" => self.note(Err(Why::Background)),
+                other => self.note(Err(Why::Syntax(format!("`{other}`")))),
+            }
+        }
+    }
+
+    /// A substitution: what runs inside runs in a shell of its own.
+    pub(super) fn substitution(&mut self, node: Node<'_>, open: &[&str], close: &str) -> Result<(), Why> {
+        let source = self.slice(node);
+        let closed = source.ends_with(close) && open.iter().any(|open| source.starts_with(open));
+        if !closed {
+            // What it runs is still told to whoever decides.
+            self.look_inside(node);
+            return Err(Why::Grammar(format!("`{source}`")));
+        }
+        let mut signs = vec![";", "\n", close];
+        signs.extend(open);
+        self.apart(|walk| walk.sequence(node, &signs));
+        Ok(())
+    }
+
+    /// A comment begins where a word could.
+    fn comment(&mut self, node: Node<'_>) {
+        let before = self.source[..node.start_byte()].chars().next_back();
+        if !before.is_none_or(|c| matches!(c, ' ' | '\t' | '\n' | ';' | '(' | ')' | '&' | '|')) {
+            self.note(Err(Why::Syntax("a `#` that begins no word".to_owned())));
+        }
+    }
+
+    /// Between the parts of a node there is nothing but blanks.
+    pub(super) fn gaps(&mut self, node: Node<'_>) {
+        let mut end = node.start_byte();
+        let mut blank = true;
+        for child in children(node) {
+            blank &= is_blank(self.between(end, child.start_byte()));
+            end = child.end_byte();
+        }
+        blank &= is_blank(self.between(end, node.end_byte()));
+        if !blank {
+            self.note(Err(Why::Syntax("a part of it is not grammar".to_owned())));
+        }
+    }
+
+    /// In a shell of its own: folder and variables are forgotten afterwards.
+    pub(super) fn apart(&mut self, inside: impl FnOnce(&mut Self)) {
+        let (folders, bindings) = (self.folders.clone(), self.bindings.clone());
+        inside(self);
+        (self.folders, self.bindings) = (folders, bindings);
+    }
+
+    /// In a loop.
+    pub(super) fn again(&mut self, inside: impl FnOnce(&mut Self)) {
+        self.loops += 1;
+        inside(self);
+        self.loops -= 1;
+    }
+
+    /// What ran may have failed: the folder is one of those before or one of those now.
+    pub(super) fn perhaps(&mut self, before: Vec<String>) {
+        if self.folders == before || self.folders.is_empty() {
+            return;
+        }
+        if before.is_empty() {
+            self.folders.clear();
+            return;
+        }
+        self.folders.extend(before);
+        unique(&mut self.folders);
+        if self.folders.len() > MOST_FOLDERS {
+            self.folders.clear();
+        }
+    }
+
+    pub(super) fn bound(&self, name: &str) -> Option<&Value> {
+        self.bindings.get(name)
+    }
+
+    pub(super) fn bind(&mut self, name: &str, value: Value) {
+        self.bindings.insert(name.to_owned(), value);
+    }
+
+    pub(super) fn unbind(&mut self, name: &str) {
+        self.bindings.remove(name);
+    }
+
+    /// Commands inside a part that is not known: rules about them still want to see them.
+    pub(super) fn look_inside(&mut self, node: Node<'_>) {
+        if self.depth > DEEPEST {
+            return;
+        }
+        self.depth += 1;
+        for child in children(node).filter(Node::is_named) {
+            match child.kind() {
+                "command" | "redirected_statement" | "pipeline" | "list" => self.statement(child),
+                _ => self.look_inside(child),
+            }
+        }
+        self.depth -= 1;
+    }
+
+    /// Counts what gives variables a value.
+    fn count(&mut self, node: Node<'_>) {
+        if self.depth > DEEPEST * 4 {
+            return;
+        }
+        self.depth += 1;
+        let name = match node.kind() {
+            "variable_assignment" => node.child_by_field_name("name"),
+            "for_statement" => node.child_by_field_name("variable"),
+            "command" => {
+                // `read` and its like give values to names among their words.
+                for word in children(node).filter(|child| child.kind() == "word") {
+                    *self.given.entry(self.slice(word).to_owned()).or_default() += 1;
+                }
+                None
+            }
+            _ => None,
+        };
+        if let Some(name) = name {
+            *self.given.entry(self.slice(name).to_owned()).or_default() += 1;
+        }
+        children(node).filter(Node::is_named).for_each(|child| self.count(child));
+        self.depth -= 1;
+    }
+}
+
+/// Blanks and continued lines.
+fn is_blank(text: &str) -> bool {
+    text.is_empty() || text.replace("\\\n", "").bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n'))
+}
+
+fn unique<T: Clone + Eq + std::hash::Hash>(list: &mut Vec<T>) {
+    if list.len() > 1 {
+        let mut seen = std::collections::HashSet::new();
+        list.retain(|item| seen.insert(item.clone()));
+    }
+}
