@@ -5,6 +5,7 @@ use std::process::ExitCode;
 mod args;
 mod exit;
 mod words;
+mod builtins;
 mod mocks;
 mod world;
 mod input;

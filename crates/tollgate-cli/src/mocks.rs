@@ -13,7 +13,7 @@ use tollgate::{
     testing::{Mocks, SetAside},
 };
 
-use crate::exit::Fault;
+use crate::{builtins, exit::Fault};
 
 /// The tools of all files.
 #[derive(Debug, Default)]
@@ -46,8 +46,11 @@ pub(crate) enum Wanted<'a> {
 const MOST: u64 = 256 << 20;
 
 impl Loaded {
-    /// Loads every file, or says which one cannot be.
+    /// Loads every file, or says which one cannot be; without any, the built-in tools.
     pub(crate) fn load(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<Self, Fault> {
+        if paths.is_empty() {
+            return Ok(Self { registry: builtins::registry(wanted)?, ..Self::default() });
+        }
         let files =
             paths.iter().map(|path| Ok((path.clone(), open(path)?))).collect::<Result<Vec<_>, _>>()?;
         Ok(Self::of(files, wanted))

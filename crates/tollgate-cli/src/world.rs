@@ -106,7 +106,7 @@ pub(crate) fn speaks(rule: &str, registry: &Registry) -> bool {
     Pattern::parse(rule).is_ok_and(|pattern| registry.specs().any(|spec| pattern.matches(spec)))
 }
 
-fn scope(shared: &Shared) -> Result<Scope, Fault> {
+pub(crate) fn scope(shared: &Shared) -> Result<Scope, Fault> {
     let roots = roots(shared)?;
     let mut scope = Scope::new(Run::new(run_id()), Workspace::with_roots(working_folder(&roots), roots));
     scope.route = shared.route.as_ref().map(Route::new);
@@ -144,14 +144,18 @@ fn working_folder(roots: &[PathBuf]) -> PathBuf {
 
 /// Where long results are kept; `None` when nothing says where a person's files are.
 pub(crate) fn results_folder(shared: &Shared, environment: &Environment) -> Option<PathBuf> {
+    shared.results.clone().or_else(|| data_folder(environment).map(|folder| folder.join("results")))
+}
+
+/// Where the program keeps what it must remember; `None` when nothing says where a person's files are.
+pub(crate) fn data_folder(environment: &Environment) -> Option<PathBuf> {
     let Environment { tollgate_home, data_home, home, .. } = environment;
     let of_person = || match data_home {
         // The specification says that a relative one is to be ignored.
         Some(data) if data.is_absolute() => Some(data.clone()),
         _ => home.as_ref().map(|home| home.join(".local/share")),
     };
-    let ours = || tollgate_home.clone().or_else(|| of_person().map(|data| data.join("tollgate")));
-    shared.results.clone().or_else(|| ours().map(|folder| folder.join("results")))
+    tollgate_home.clone().or_else(|| of_person().map(|data| data.join("tollgate")))
 }
 
 /// An id no other run of this machine has.

@@ -12,6 +12,7 @@ mod jsonl;
 mod line;
 mod tools;
 mod schema;
+mod undo;
 mod doctor;
 mod demo;
 mod completions;
@@ -24,6 +25,7 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Explain(explain) => explain::run(&explain, shared),
         Command::Tools(tools) => tools::run(&tools, shared),
         Command::Schema(schema) => schema::run(&schema),
+        Command::Undo(undo) => undo::run(&undo, shared),
         Command::Doctor(_) => doctor::run(shared),
         Command::Demo(demo) => demo::run(&demo, shared),
         Command::Completions(completions) => completions::run(&completions),
