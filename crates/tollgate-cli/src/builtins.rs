@@ -1,7 +1,7 @@
 //! The built-in tools. They are there unless mocks take their place: with `--mocks` nothing real can happen.
 
 use tollgate::{Registry, catalog::RegistryError};
-use tollgate_tools::{files::Files, journal::Journal};
+use tollgate_tools::{files::Files, journal::Journal, search::Search};
 
 use crate::{args::Environment, exit::Fault, mocks::Wanted, world};
 
@@ -23,6 +23,7 @@ pub(crate) fn registry(wanted: Wanted<'_>) -> Result<Registry, Fault> {
 fn register(only: Option<&str>) -> Result<Registry, RegistryError> {
     let files = Files::new(journal());
     let registry = files.register(Registry::new(), only)?;
+    let registry = Search::new().register(registry, only)?;
     Ok(registry)
 }
 

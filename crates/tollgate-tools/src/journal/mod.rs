@@ -139,7 +139,7 @@ impl Journal {
     }
 
     fn blob(&self, hash: &str) -> PathBuf {
-        let digits: String = hash.chars().filter(char::is_ascii_hexdigit).collect();
+        let digits: String = hash.trim_start_matches("sha256:").chars().filter(char::is_ascii_hexdigit).collect();
         self.folder.join("before").join(digits)
     }
 }
