@@ -177,3 +177,45 @@ fn judged(settled: &Settled) -> &'static str {
         _ => "something else",
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attacker_who_swaps_a_folder_all_the_time_gets_nothing_out() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    fixture::build(&top);
+    let before = fixture::outside(&top);
+    let (work, over) = (top.join("work"), Arc::new(AtomicBool::new(false)));
+    symlink("../outside_dir", work.join("evil")).unwrap();
+    let attacker = std::thread::spawn({
+        let (work, over) = (work.clone(), over.clone());
+        move || {
+            use rustix::fs::{CWD, RenameFlags, renameat_with};
+            while !over.load(Ordering::Relaxed) {
+                renameat_with(CWD, work.join("race"), CWD, work.join("evil"), RenameFlags::EXCHANGE).unwrap();
+            }
+        }
+    });
+    let scope = Arc::new(Scope::new(Run::new("run"), Workspace::new(&work)));
+    let gate = gate(None, Rules::new().allow("*").unwrap(), Nobody);
+    let (mut read, mut stopped) = (0, 0);
+    for at in 0..400 {
+        let input = match at % 3 {
+            0 => ("read_file", json!({"path": "race/target"})),
+            1 => ("write", json!({"path": "race/target", "content": "inside"})),
+            _ => ("write", json!({"path": format!("race/new{at}/f"), "content": "inside"})),
+        };
+        let settled = super::world::call(&gate, &scope, input.0, &input.1).await;
+        match settled.output() {
+            Some(output) => {
+                read += 1;
+                assert!(!format!("{output:?}").contains("outside_dir"), "{output:?}");
+            }
+            None => stopped += 1,
+        }
+    }
+    over.store(true, Ordering::Relaxed);
+    attacker.join().unwrap();
+    assert_eq!(before, fixture::outside(&top));
+    assert!(stopped > 0, "{read} calls went through and none met the attacker");
+}

@@ -1,6 +1,9 @@
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use serde_json::{Value, json};
@@ -68,7 +71,9 @@ pub(crate) fn gate(journal: Option<Journal>, policy: impl Policy, approver: impl
 }
 
 pub(crate) async fn call(gate: &Tollgate, scope: &Arc<Scope>, tool: &str, input: &Value) -> Settled {
-    gate.call(scope, Proposed::new("call_1", tool, input.to_string())).await
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let id = format!("call_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    gate.call(scope, Proposed::new(id, tool, input.to_string())).await
 }
 
 /// The text items of an answer that is ok.
