@@ -29,5 +29,5 @@ fn register(only: Option<&str>) -> Result<Registry, RegistryError> {
 
 /// What the tools changed, in the folder of the person's own data.
 pub(crate) fn journal() -> Option<Journal> {
-    world::data_folder(&Environment::read()).map(|folder| Journal::at(folder.join("undo")))
+    world::undo_folder(&Environment::read()).map(Journal::at)
 }

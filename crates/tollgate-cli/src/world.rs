@@ -147,8 +147,13 @@ pub(crate) fn results_folder(shared: &Shared, environment: &Environment) -> Opti
     shared.results.clone().or_else(|| data_folder(environment).map(|folder| folder.join("results")))
 }
 
+/// Where what the file tools change is kept; `None` when nothing says where a person's files are.
+pub(crate) fn undo_folder(environment: &Environment) -> Option<PathBuf> {
+    data_folder(environment).map(|folder| folder.join("undo"))
+}
+
 /// Where the program keeps what it must remember; `None` when nothing says where a person's files are.
-pub(crate) fn data_folder(environment: &Environment) -> Option<PathBuf> {
+fn data_folder(environment: &Environment) -> Option<PathBuf> {
     let Environment { tollgate_home, data_home, home, .. } = environment;
     let of_person = || match data_home {
         // The specification says that a relative one is to be ignored.

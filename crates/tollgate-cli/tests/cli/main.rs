@@ -18,4 +18,5 @@ mod turns;
 mod schemas;
 mod catalogue;
 mod health;
+mod files;
 mod demonstration;

@@ -129,8 +129,11 @@ impl Files {
             "{path} is not what you last saw: it was changed{who} and {what}. Nothing was written."
         );
         let near = now.and_then(|now| edits.iter().find_map(|edit| near(edit, &now.bytes)));
+        let quotes = near.is_some();
         let near = near.map_or(String::new(), |near| format!(" Nearest to your edit stands:\n{near}"));
-        Failure::fatal(message + &near).with_hint("Read the file again, then repeat the edit on what is there.")
+        let failure = Failure::fatal(message + &near)
+            .with_hint("Read the file again, then repeat the edit on what is there.");
+        if quotes { failure.untrusted() } else { failure }
     }
 }
 
@@ -150,6 +153,7 @@ fn missed(real: &Path, miss: Miss, standing: &Standing) -> Failure {
         }
         _ => None,
     };
+    let quotes = near.is_some();
     let near = near.map_or(String::new(), |near| format!(" Nearest to it stands:\n{near}"));
     let hint = match miss {
         Miss::Exists => "Overwrite or edit it instead, if that is what you mean.",
@@ -163,7 +167,8 @@ fn missed(real: &Path, miss: Miss, standing: &Standing) -> Failure {
         Miss::Patch(_) => "Write a unified diff of this one file, each hunk with some lines around the change.",
         Miss::Wide | Miss::Foreign => "Convert the file to UTF-8 first, or overwrite it whole.",
     };
-    Failure::fatal(format!("{path}: {miss}. Nothing was written.{near}")).with_hint(hint)
+    let failure = Failure::fatal(format!("{path}: {miss}. Nothing was written.{near}")).with_hint(hint);
+    if quotes { failure.untrusted() } else { failure }
 }
 
 fn not_done(real: &Path, why: NotDone) -> Failure {

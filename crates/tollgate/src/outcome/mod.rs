@@ -6,8 +6,13 @@ mod output;
 mod settled;
 mod preview;
 mod offload;
+mod neutral;
+mod fence;
 
+pub(crate) use fence::Fence;
 pub use failure::{Failure, FailureDetails, FailureKind};
+pub use neutral::visible;
+pub(crate) use neutral::neutralise;
 pub use offload::{FolderResults, Offloaded, Part, ResultRef, ResultStore, StoreFault};
 pub use output::{IntoOutput, Item, Json, Output, Trust};
 pub use preview::Preview;
