@@ -45,7 +45,9 @@ pub(crate) fn rows(runtime: &Runtime) -> Vec<Row> {
 fn searches(runtime: &Runtime, tree: &Path) -> Vec<Row> {
     let asking = Asking::new(runtime, tree);
     let mut rows = Vec::new();
-    for (name, pattern) in [("grep, a rare word", "fn resolve_beneath|BENEATH"), ("grep, a common word", r"\bunsafe fn\b")] {
+    for (name, pattern) in
+        [("grep, a rare word", "fn resolve_beneath|BENEATH"), ("grep, a common word", r"\bunsafe fn\b")]
+    {
         let rg = ["--no-config", "-n", "--color=never", pattern];
         let Some(lines) = lines_of("rg", &rg, tree) else {
             println!("skipped: {name}, `rg` is not installed (Debian: ripgrep)");
@@ -53,13 +55,13 @@ fn searches(runtime: &Runtime, tree: &Path) -> Vec<Row> {
         };
         let input = json!({"pattern": pattern, "limit": 10_000});
         let found = asking.ask("grep", &input);
-        assert!(found.contains(&format!("[{lines} matching line")), "rg finds {lines} lines: {}", tail(&found));
-        let times = best_of(
-            ROUNDS,
-            || drop(lines_of("rg", &rg, tree)),
-            || (),
-            |()| drop(asking.ask("grep", &input)),
+        assert!(
+            found.contains(&format!("[{lines} matching line")),
+            "rg finds {lines} lines: {}",
+            tail(&found)
         );
+        let times =
+            best_of(ROUNDS, || drop(lines_of("rg", &rg, tree)), || (), |()| drop(asking.ask("grep", &input)));
         rows.push(Row::ratio(name, "rg -n", times.0, times.1, Some(1.1)));
     }
     let fd = ["fdfind", "fd"].into_iter().find(|name| lines_of(name, &["--version"], tree).is_some());
@@ -149,7 +151,10 @@ fn tree(scratch: &Path) -> Option<PathBuf> {
     if tree.join("complete").exists() {
         return Some(tree);
     }
-    #[expect(clippy::disallowed_methods, reason = "where cargo keeps its sources is told by the environment only")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "where cargo keeps its sources is told by the environment only"
+    )]
     let (home, user) = (std::env::var_os("CARGO_HOME"), std::env::var_os("HOME"));
     let home = home.map(PathBuf::from).or_else(|| user.map(|user| PathBuf::from(user).join(".cargo")))?;
     let cache = home.join("registry/src");

@@ -1,7 +1,11 @@
 //! Hostile outputs on their way to a model and a terminal: made harmless, bounded, fenced; ordinary ones untouched.
 //!
 //! Secrets (`redact`) are not this part's: they are taken out where results are recorded.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests stop the test where something is wrong")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests stop the test where something is wrong"
+)]
 
 use std::sync::Arc;
 
@@ -99,7 +103,10 @@ async fn every_case_of_the_output_corpus_is_handled_as_labelled() {
                 assert_ne!(shown, raw, "{case}");
                 let harmful = |c: char| (c.is_control() && c != '\n') || raw_harm(c);
                 assert!(!shown.contains(harmful), "{case}: {shown:?}");
-                assert!(!shown.contains("<|") && !shown.contains("</data>") && !shown.contains("<invoke"), "{case}");
+                assert!(
+                    !shown.contains("<|") && !shown.contains("</data>") && !shown.contains("<invoke"),
+                    "{case}"
+                );
             }
             "bounded" => {
                 let inline = case["input"]["expect"] == "inline";

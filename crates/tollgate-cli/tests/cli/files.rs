@@ -77,7 +77,10 @@ fn a_search_answers_in_the_order_of_paths() {
     world.file("b.txt", "needle\n");
     world.file("a.txt", "needle\n");
     let ran = world.run(&["call", "grep", r#"{"pattern":"needle"}"#]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "a.txt\n1:needle\nb.txt\n1:needle\n[2 matching lines in 2 files]\n"));
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (Some(0), "a.txt\n1:needle\nb.txt\n1:needle\n[2 matching lines in 2 files]\n")
+    );
     let ran = world.run(&["call", "glob", r#"{"pattern":"*.txt"}"#]);
     assert_eq!(ran.out, "a.txt\nb.txt\n[2 match]\n");
 }

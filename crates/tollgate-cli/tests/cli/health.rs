@@ -55,7 +55,8 @@ fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
         ran.json(),
         json!({
             "version": env!("CARGO_PKG_VERSION"), "ok": true, "roots": [world.path().canonicalize().unwrap()],
-            "concurrency": 10, "results": {"folder": "kept", "exists": false}, "tools": 2,
+            "concurrency": 10, "results": {"folder": "kept", "exists": false}, "undo": world.path().join(".local/share/tollgate/undo"),
+            "tools": 2,
             "mocks": [{"file": "mocks.json", "tools": 2, "routes": ["reading"], "set_aside": [{"tool": "bare", "reason":
                 "it has no schema of its arguments (`input_schema`, `inputSchema` or `parameters`)"}]}],
             "rules": [{"rule": "wirte", "source": "--deny", "speaks": false},

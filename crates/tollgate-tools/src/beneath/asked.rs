@@ -70,7 +70,10 @@ impl Asked {
 
     /// For the body: the place that was held by the check.
     pub fn held(&self) -> Result<Arc<Held>, Failure> {
-        self.held.get().cloned().ok_or_else(|| Failure::fatal("the path was not looked up before the call ran"))
+        self.held
+            .get()
+            .cloned()
+            .ok_or_else(|| Failure::fatal("the path was not looked up before the call ran"))
     }
 
     fn place(&self, scope: &Scope) -> &Result<Place, Astray> {

@@ -15,7 +15,7 @@ mod words;
 
 pub use asked::Asked;
 pub use hold::{Held, Kind, Opened, Trouble};
+pub(crate) use hold::{READ, inside, kind_of, open_file, random_name};
 pub use name::{BadPath, shown};
 pub use walk::{Astray, Place, resolve};
-pub(crate) use hold::{READ, inside, kind_of, open_file, random_name};
 pub(crate) use words::{failure, not_found};

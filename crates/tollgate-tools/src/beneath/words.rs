@@ -26,18 +26,18 @@ pub(super) fn astray(astray: &Astray, pointer: &str) -> Refusal {
             format!("{} cannot be followed: {}", shown(path.as_os_str()), std::io::Error::from(*errno)),
         )
         .with_hint("Choose a path whose folders can be entered."),
-        Astray::Root(..) => Refusal::new(RefusalCode::OutsideRoots, format!("{}.", capital(&astray.to_string())))
-            .with_hint("Nothing can be touched until the root exists."),
+        Astray::Root(..) => {
+            Refusal::new(RefusalCode::OutsideRoots, format!("{}.", capital(&astray.to_string())))
+                .with_hint("Nothing can be touched until the root exists.")
+        }
     }
 }
 
 /// The refusal of a place that cannot be worked on.
 pub(super) fn refusal(text: &str, trouble: &Trouble, pointer: &str) -> Refusal {
     match trouble {
-        Trouble::Linked(_) => {
-            outside(format!("{text}: {trouble}."))
-                .with_hint("Copy the file and work on the copy, which has one name.")
-        }
+        Trouble::Linked(_) => outside(format!("{text}: {trouble}."))
+            .with_hint("Copy the file and work on the copy, which has one name."),
         Trouble::Moved => changed(text, pointer),
         Trouble::Is(_) | Trouble::Io(_) => Refusal::invalid_value(pointer, format!("{text}: {trouble}"))
             .with_hint("List the folder to see what is there."),
@@ -93,9 +93,10 @@ pub(crate) fn failure(path: &Path, trouble: Trouble) -> Failure {
         ErrorKind::IsADirectory => ("it is a folder", "Name a file in it."),
         ErrorKind::NotADirectory => ("a part of the path is not a folder", "List the folder above it."),
         ErrorKind::FileTooLarge => ("the file would be too large", "Write less at a time."),
-        _ if error.raw_os_error() == Some(rustix::io::Errno::NOSYS.raw_os_error()) => {
-            ("this system has no openat2", "File tools need Linux 5.6 or newer, and a sandbox that allows it.")
-        }
+        _ if error.raw_os_error() == Some(rustix::io::Errno::NOSYS.raw_os_error()) => (
+            "this system has no openat2",
+            "File tools need Linux 5.6 or newer, and a sandbox that allows it.",
+        ),
         _ => return Failure::fatal(format!("{path}: {error}.")).caused_by(error),
     };
     Failure::fatal(format!("{path}: {what}.")).with_hint(hint).caused_by(error)

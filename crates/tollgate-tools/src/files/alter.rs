@@ -40,7 +40,8 @@ pub(super) async fn alter(files: &Arc<Files>, cx: &Cx, wanted: Wanted) -> Result
     let expected = wanted.hash.clone().or_else(|| files.seen.of(cx, &real));
     let change = Change::new(cx, wanted.tool, wanted.held.place());
     let shared = files.clone();
-    let (output, hash) = off_thread(move |stop| shared.change(&wanted, expected.as_deref(), change, stop)).await?;
+    let (output, hash) =
+        off_thread(move |stop| shared.change(&wanted, expected.as_deref(), change, stop)).await?;
     files.seen.note(cx, &real, &hash);
     Ok(output)
 }
@@ -72,13 +73,17 @@ impl Files {
         let entry = match &self.journal {
             Some(journal) => Some(journal.record(change, before).map_err(|error| {
                 Failure::fatal(format!("The change could not be journaled, so it was not made: {error}."))
-                    .with_hint("Ask the person to look at the folder of the journal; `tollgate doctor` names it.")
+                    .with_hint(
+                        "Ask the person to look at the folder of the journal; `tollgate doctor` names it.",
+                    )
                     .caused_by(error)
             })?),
             None => None,
         };
         if let Err(why) = ready.commit(&standing, &after, stop) {
-            if let (Some(journal), Some(entry), false) = (&self.journal, &entry, matches!(why, NotDone::NotVerified)) {
+            if let (Some(journal), Some(entry), false) =
+                (&self.journal, &entry, matches!(why, NotDone::NotVerified))
+            {
                 let _ = journal.close(entry);
             }
             return Err(match why {
@@ -125,9 +130,8 @@ impl Files {
             }
             (None, None) => ("was changed at the same moment".to_owned(), String::new()),
         };
-        let message = format!(
-            "{path} is not what you last saw: it was changed{who} and {what}. Nothing was written."
-        );
+        let message =
+            format!("{path} is not what you last saw: it was changed{who} and {what}. Nothing was written.");
         let near = now.and_then(|now| edits.iter().find_map(|edit| near(edit, &now.bytes)));
         let quotes = near.is_some();
         let near = near.map_or(String::new(), |near| format!(" Nearest to your edit stands:\n{near}"));
@@ -164,7 +168,9 @@ fn missed(real: &Path, miss: Miss, standing: &Standing) -> Failure {
         }
         Miss::Count { .. } => "Give more lines around it so that it is the only one, or say `count`.",
         Miss::Line { .. } => "Read the file to see its lines.",
-        Miss::Patch(_) => "Write a unified diff of this one file, each hunk with some lines around the change.",
+        Miss::Patch(_) => {
+            "Write a unified diff of this one file, each hunk with some lines around the change."
+        }
         Miss::Wide | Miss::Foreign => "Convert the file to UTF-8 first, or overwrite it whole.",
     };
     let failure = Failure::fatal(format!("{path}: {miss}. Nothing was written.{near}")).with_hint(hint);
@@ -176,13 +182,17 @@ fn not_done(real: &Path, why: NotDone) -> Failure {
     match why {
         NotDone::Trouble(trouble) => failure(real, trouble),
         NotDone::Stopped => stopped(),
-        NotDone::Locked => Failure::retryable(format!("{path} is locked by another program. Nothing was written.")),
+        NotDone::Locked => {
+            Failure::retryable(format!("{path} is locked by another program. Nothing was written."))
+        }
         NotDone::ReadOnly => Failure::fatal(format!("{path} is read-only. Nothing was written."))
             .with_hint("Ask the person whether it is meant to be, before its permissions are changed."),
         NotDone::NotVerified => Failure::unknown(format!("{path}: {why}."))
             .with_hint("Read the file before you do anything more to it."),
-        NotDone::Raced | NotDone::TooLarge(_) => Failure::fatal(format!("{path}: {why}. Nothing was written."))
-            .with_hint("Read the file again before you repeat the change."),
+        NotDone::Raced | NotDone::TooLarge(_) => {
+            Failure::fatal(format!("{path}: {why}. Nothing was written."))
+                .with_hint("Read the file again before you repeat the change.")
+        }
     }
 }
 
@@ -194,5 +204,9 @@ fn said(wanted: &Wanted, what: &str, hash: &str, difference: &diff::Difference) 
     }
     let output = Output::json(meta);
     // The diff is of what stood in the file: data, like everything that is read.
-    if difference.text.is_empty() { output } else { output.and(Item::Text { text: difference.text.clone() }).untrusted() }
+    if difference.text.is_empty() {
+        output
+    } else {
+        output.and(Item::Text { text: difference.text.clone() }).untrusted()
+    }
 }

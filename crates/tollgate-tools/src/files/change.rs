@@ -13,16 +13,31 @@ use super::{
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(crate) enum Edit {
     /// The file must not exist.
-    Create { text: String },
-    Overwrite { text: String },
+    Create {
+        text: String,
+    },
+    Overwrite {
+        text: String,
+    },
     /// On lines of its own, at the end.
-    Append { text: String },
+    Append {
+        text: String,
+    },
     /// Exactly `count` times, once unless given.
-    Replace { old: String, new: String, count: Option<usize> },
+    Replace {
+        old: String,
+        new: String,
+        count: Option<usize>,
+    },
     /// Before the line with this number; one past the last is the end.
-    Insert { line: usize, text: String },
+    Insert {
+        line: usize,
+        text: String,
+    },
     /// A unified diff.
-    Patch { diff: String },
+    Patch {
+        diff: String,
+    },
 }
 
 /// Why an edit cannot be made.
@@ -44,7 +59,7 @@ pub(crate) enum Miss {
     Patch(#[from] BadPatch),
     #[error("the file is UTF-16, which is not edited in place")]
     Wide,
-    #[error("the file is not UTF-8, and the new text holds characters other than ASCII")]
+    #[error("the file is not UTF-8, and the text holds characters that Latin-1 does not have")]
     Foreign,
 }
 
@@ -67,9 +82,11 @@ fn one(before: Option<&[u8]>, edit: &Edit) -> Result<Vec<u8>, Miss> {
         (None, Edit::Patch { diff }) => Ok(patch::apply("", diff, Breaks::Lf)?.into_bytes()),
         (None, _) => Err(Miss::Absent),
         (Some(before), edit) => {
-            may_edit(before, edit)?;
+            if before.starts_with(&[0xFF, 0xFE]) || before.starts_with(&[0xFE, 0xFF]) {
+                return Err(Miss::Wide);
+            }
             match edit {
-                Edit::Append { text } => Ok(append(before, text)),
+                Edit::Append { text } => append(before, text),
                 Edit::Replace { old, new, count } => replace(before, old, new, count.unwrap_or(1)),
                 Edit::Insert { line, text } => insert(before, *line, text),
                 Edit::Patch { diff } => {
@@ -82,17 +99,39 @@ fn one(before: Option<&[u8]>, edit: &Edit) -> Result<Vec<u8>, Miss> {
     }
 }
 
-/// Text is put between bytes only where both are in the same encoding.
-fn may_edit(before: &[u8], edit: &Edit) -> Result<(), Miss> {
-    if before.starts_with(&[0xFF, 0xFE]) || before.starts_with(&[0xFE, 0xFF]) {
-        return Err(Miss::Wide);
+/// Text as the bytes it has in this file. A file that is not UTF-8 is taken for Latin-1, as it is shown.
+fn encoded(before: &[u8], text: &str) -> Result<Vec<u8>, Miss> {
+    if text.is_ascii() || std::str::from_utf8(before).is_ok() {
+        return Ok(text.as_bytes().to_vec());
     }
-    let new = match edit {
-        Edit::Append { text } | Edit::Insert { text, .. } => text,
-        Edit::Replace { new, .. } => new,
-        _ => return Ok(()),
-    };
-    if !new.is_ascii() && std::str::from_utf8(before).is_err() { Err(Miss::Foreign) } else { Ok(()) }
+    text.chars().map(|c| u8::try_from(u32::from(c)).map_err(|_| Miss::Foreign)).collect()
+}
+
+/// A text as it stands in the file, from one as it was shown: pictures of control characters, characters that were
+/// written out and brackets that were exchanged are what they stand for again.
+fn as_it_stands(text: &str) -> String {
+    let mut back = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let written_out = rest.strip_prefix("\\u{").and_then(|inner| {
+            let (digits, after) = inner.split_once('}')?;
+            Some((u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?, after))
+        });
+        if let Some((c, after)) = written_out {
+            back.push(c);
+            rest = after;
+            continue;
+        }
+        back.push(match c {
+            '\u{2400}'..='\u{241f}' => char::from_u32(u32::from(c) - 0x2400).unwrap_or(c),
+            '\u{2421}' => '\x7f',
+            '‹' => '<',
+            '⟦' => '[',
+            c => c,
+        });
+        rest = &rest[c.len_utf8()..];
+    }
+    back
 }
 
 /// How the lines of a file end.
@@ -124,19 +163,19 @@ impl Breaks {
 }
 
 /// Appended text begins a line, and the file ends with a line break if it did before.
-fn append(before: &[u8], text: &str) -> Vec<u8> {
+fn append(before: &[u8], text: &str) -> Result<Vec<u8>, Miss> {
     let breaks = Breaks::of(before);
-    let text = breaks.fit(text);
+    let text = encoded(before, &breaks.fit(text))?;
     let mut after = before.to_vec();
     let ended = before.is_empty() || before.ends_with(b"\n");
     if !ended {
         after.extend_from_slice(breaks.bytes());
     }
-    after.extend_from_slice(text.as_bytes());
-    if ended && !before.is_empty() && !text.is_empty() && !text.ends_with('\n') {
+    after.extend_from_slice(&text);
+    if ended && !before.is_empty() && !text.is_empty() && !text.ends_with(b"\n") {
         after.extend_from_slice(breaks.bytes());
     }
-    after
+    Ok(after)
 }
 
 fn replace(before: &[u8], old: &str, new: &str, wanted: usize) -> Result<Vec<u8>, Miss> {
@@ -144,25 +183,37 @@ fn replace(before: &[u8], old: &str, new: &str, wanted: usize) -> Result<Vec<u8>
         return Err(Miss::EmptyOld);
     }
     let breaks = Breaks::of(before);
-    let fitted = breaks.fit(old);
-    let (old, found) = [old, &fitted]
-        .into_iter()
-        .map(|old| (old, memmem::find_iter(before, old).collect::<Vec<_>>()))
-        .find(|(_, found)| !found.is_empty())
-        .unwrap_or((old, Vec::new()));
-    if found.is_empty() {
-        return Err(Miss::NotFound { nearest: nearest::to(before, old) });
+    // As it was written; with the file's line breaks; and as it was shown, where that is not what stands there.
+    let shown = as_it_stands(old);
+    let ways = [
+        (old.to_owned(), false),
+        (breaks.fit(old), false),
+        (shown.clone(), true),
+        (breaks.fit(&shown), true),
+    ];
+    let mut hit = None;
+    for (old, was_shown) in ways {
+        let Ok(old) = encoded(before, &old) else { continue };
+        let found: Vec<usize> = memmem::find_iter(before, &old).collect();
+        if !found.is_empty() {
+            hit = Some((old.len(), was_shown, found));
+            break;
+        }
     }
+    let Some((length, was_shown, found)) = hit else {
+        return Err(Miss::NotFound { nearest: nearest::to(before, old) });
+    };
     if found.len() != wanted {
         return Err(Miss::Count { found: found.len(), wanted, lines: lines_of(before, &found) });
     }
-    let new = breaks.fit(new);
+    let new = if was_shown { as_it_stands(new) } else { new.to_owned() };
+    let new = encoded(before, &breaks.fit(&new))?;
     let mut after = Vec::with_capacity(before.len() + new.len() * found.len());
     let mut from = 0;
     for at in found {
         after.extend_from_slice(&before[from..at]);
-        after.extend_from_slice(new.as_bytes());
-        from = at + old.len();
+        after.extend_from_slice(&new);
+        from = at + length;
     }
     after.extend_from_slice(&before[from..]);
     Ok(after)
@@ -185,16 +236,16 @@ fn insert(before: &[u8], line: usize, text: &str) -> Result<Vec<u8>, Miss> {
     let ends_open = !before.is_empty() && !before.ends_with(b"\n");
     let lines = if before.is_empty() { 0 } else { starts.len() - usize::from(!ends_open) };
     if line == lines + 1 || (line == 0 && lines == 0) {
-        return Ok(append(before, text));
+        return append(before, text);
     }
     let Some(at) = line.checked_sub(1).and_then(|line| starts.get(line)).filter(|_| line <= lines) else {
         return Err(Miss::Line { line, lines });
     };
     let breaks = Breaks::of(before);
     let mut after = before[..*at].to_vec();
-    let text = breaks.fit(text);
-    after.extend_from_slice(text.as_bytes());
-    if !text.is_empty() && !text.ends_with('\n') {
+    let text = encoded(before, &breaks.fit(text))?;
+    after.extend_from_slice(&text);
+    if !text.is_empty() && !text.ends_with(b"\n") {
         after.extend_from_slice(breaks.bytes());
     }
     after.extend_from_slice(&before[*at..]);

@@ -52,13 +52,31 @@ impl Tool for Edit {
         let count = json!({"type": "integer", "minimum": 1, "description": "How often it must be there; once unless given."});
         let line = json!({"type": "integer", "minimum": 1, "description": "Counted from 1; one past the last is the end."});
         let operations = json!([
-            op("replace", "Replaces a text that stands in the file exactly so.",
+            op(
+                "replace",
+                "Replaces a text that stands in the file exactly so.",
                 json!({"old": text("The text, as it stands, with enough around it to be the only one."), "new": text("What takes its place."), "count": count}),
-                &["old", "new"]),
-            op("insert", "Puts lines before a line.", json!({"line": line, "text": text("The lines.")}), &["line", "text"]),
+                &["old", "new"]
+            ),
+            op(
+                "insert",
+                "Puts lines before a line.",
+                json!({"line": line, "text": text("The lines.")}),
+                &["line", "text"]
+            ),
             op("append", "Puts lines at the end.", json!({"text": text("The lines.")}), &["text"]),
-            op("create", "Makes the file; fails if it exists.", json!({"text": text("The whole text.")}), &["text"]),
-            op("overwrite", "Gives the file a new text.", json!({"text": text("The whole text.")}), &["text"]),
+            op(
+                "create",
+                "Makes the file; fails if it exists.",
+                json!({"text": text("The whole text.")}),
+                &["text"]
+            ),
+            op(
+                "overwrite",
+                "Gives the file a new text.",
+                json!({"text": text("The whole text.")}),
+                &["text"]
+            ),
             op("patch", "Applies a unified diff.", json!({"diff": text("The hunks.")}), &["diff"]),
         ]);
         let schema = json!({
@@ -129,6 +147,8 @@ pub(super) fn good_hash(hash: Option<&str>) -> Result<(), Refusal> {
     if (SHORTEST_HASH..=64).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Ok(());
     }
-    let message = format!("a hash is `sha256:` and 64 hexadecimal digits, or the first {SHORTEST_HASH} of them or more");
+    let message = format!(
+        "a hash is `sha256:` and 64 hexadecimal digits, or the first {SHORTEST_HASH} of them or more"
+    );
     Err(Refusal::invalid_value("/hash", message))
 }

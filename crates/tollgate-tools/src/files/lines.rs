@@ -21,9 +21,14 @@ pub(crate) struct Window {
 #[derive(Debug)]
 pub(crate) enum Ranged {
     Lines(Lines),
-    Binary { looks_like: Option<&'static str>, bytes: u64 },
+    Binary {
+        looks_like: Option<&'static str>,
+        bytes: u64,
+    },
     /// UTF-16 is only read whole.
-    TooWide { bytes: u64 },
+    TooWide {
+        bytes: u64,
+    },
 }
 
 /// Lines of a file.
@@ -71,8 +76,16 @@ pub(crate) fn read(file: &mut File, bytes: u64, window: Window, stop: &Stop) -> 
     let end = after_lines(range.as_bytes(), window.count);
     let (range, cut) = shortened(&range[..end]);
     let count = line_count(range.as_bytes());
-    let lines =
-        Lines { text: range.to_owned(), from: window.from, count, total: Some(total), cut, encoding, hash, bytes };
+    let lines = Lines {
+        text: range.to_owned(),
+        from: window.from,
+        count,
+        total: Some(total),
+        cut,
+        encoding,
+        hash,
+        bytes,
+    };
     Ok(Ranged::Lines(lines))
 }
 

@@ -36,7 +36,13 @@ pub(crate) fn list(folder: &OwnedFd, depth: u32, stop: &Stop) -> Result<Listing,
     Ok(listing)
 }
 
-fn level(folder: &OwnedFd, depth: u32, indent: usize, into: &mut Listing, stop: &Stop) -> Result<(), Trouble> {
+fn level(
+    folder: &OwnedFd,
+    depth: u32,
+    indent: usize,
+    into: &mut Listing,
+    stop: &Stop,
+) -> Result<(), Trouble> {
     for name in names(folder)? {
         if stop.is_set() {
             return Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());

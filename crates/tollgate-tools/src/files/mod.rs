@@ -26,8 +26,8 @@ mod edit;
 pub use edit::Edit;
 pub use read::Read;
 pub use read_file::ReadFile;
-pub use write::Write;
 use seen::Seen;
+pub use write::Write;
 
 /// What the file tools of one program share: what each run has seen of a file, and the journal of changes.
 #[derive(Debug, Default)]
@@ -43,7 +43,11 @@ impl Files {
     }
 
     /// The registry with the file tools; with `only`, just the one that answers to that name.
-    pub fn register(self: &Arc<Self>, registry: Registry, only: Option<&str>) -> Result<Registry, RegistryError> {
+    pub fn register(
+        self: &Arc<Self>,
+        registry: Registry,
+        only: Option<&str>,
+    ) -> Result<Registry, RegistryError> {
         let wanted = |names: &[&str]| only.is_none_or(|only| names.contains(&only));
         let mut registry = registry;
         if wanted(read::NAMES) {

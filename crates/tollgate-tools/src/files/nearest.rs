@@ -40,7 +40,8 @@ fn best_window(lines: &[&str], wanted: &[&str]) -> Option<(usize, bool)> {
         pairs.filter(|(line, wanted)| line == wanted && !line.is_empty()).count()
     };
     let full = wanted.iter().filter(|line| !line.is_empty()).count();
-    let (best, at) = (0..lines.len()).map(|at| (score(at), at)).max_by_key(|(score, at)| (*score, usize::MAX - at))?;
+    let (best, at) =
+        (0..lines.len()).map(|at| (score(at), at)).max_by_key(|(score, at)| (*score, usize::MAX - at))?;
     (best > 0 && full > 0).then_some((at, best == full && at + wanted.len() <= lines.len()))
 }
 

@@ -54,7 +54,13 @@ pub(crate) fn apply(text: &str, diff: &str, breaks: Breaks) -> Result<String, Ba
 }
 
 /// The line a hunk goes to: the one it names, or the nearest where its old lines stand.
-fn place(lines: &[&str], hunk: &Hunk<'_>, shift: isize, from: usize, number: usize) -> Result<usize, BadPatch> {
+fn place(
+    lines: &[&str],
+    hunk: &Hunk<'_>,
+    shift: isize,
+    from: usize,
+    number: usize,
+) -> Result<usize, BadPatch> {
     let fits = |at: usize| lines[at..].len() >= hunk.old.len() && lines[at..].starts_with(&hunk.old);
     if hunk.old.is_empty() {
         let named = hunk.at.map(|at| at.saturating_add_signed(shift));

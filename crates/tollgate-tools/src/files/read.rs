@@ -147,7 +147,8 @@ impl Tool for Read {
     async fn run(&self, cx: &Cx, args: &Args) -> Result<Output, Failure> {
         let (mut output, mut failed) = (Output::default(), Vec::new());
         for operation in &args.operations {
-            let (held, path, look) = (operation.path().held()?, operation.path().text().to_owned(), operation.look());
+            let (held, path, look) =
+                (operation.path().held()?, operation.path().text().to_owned(), operation.look());
             let real = held.path();
             match off_thread(move |stop| seen(&held, &path, look, stop)).await {
                 Ok((item, hash)) => {
@@ -184,10 +185,16 @@ fn seen(held: &Held, path: &str, look: Look, stop: &Stop) -> Result<Sight, Failu
         }
         Look::Folder(depth) => {
             let folder = held.folder().map_err(|trouble| failure(&held.path(), trouble))?;
-            let listing = listing::list(&folder, depth, stop).map_err(|trouble| failure(&held.path(), trouble))?;
-            let mut text = format!("{path}/ ({} entries)\n{}", listing.shown + listing.left_out, listing.text);
+            let listing =
+                listing::list(&folder, depth, stop).map_err(|trouble| failure(&held.path(), trouble))?;
+            let mut text =
+                format!("{path}/ ({} entries)\n{}", listing.shown + listing.left_out, listing.text);
             if listing.left_out > 0 {
-                let _ = writeln!(text, "[{} more entries are not shown; use `glob` to find some]", listing.left_out);
+                let _ = writeln!(
+                    text,
+                    "[{} more entries are not shown; use `glob` to find some]",
+                    listing.left_out
+                );
             }
             Ok((Item::Text { text }, None))
         }

@@ -190,7 +190,8 @@ impl Ready<'_> {
             Some(now) => {
                 let seen = &now.opened.stat;
                 let stat = fs::statat(&self.dir, name, AtFlags::SYMLINK_NOFOLLOW).map_err(gone)?;
-                let same = (stat.st_dev, stat.st_ino, stat.st_size) == (seen.st_dev, seen.st_ino, seen.st_size)
+                let same = (stat.st_dev, stat.st_ino, stat.st_size)
+                    == (seen.st_dev, seen.st_ino, seen.st_size)
                     && (stat.st_ctime, stat.st_ctime_nsec) == (seen.st_ctime, seen.st_ctime_nsec);
                 if !same {
                     return Err(NotDone::Raced);

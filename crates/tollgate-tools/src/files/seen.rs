@@ -6,7 +6,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use tollgate::{Scope, tool::{Caller, RunId}};
+use tollgate::{
+    Scope,
+    tool::{Caller, RunId},
+};
 
 type Key = (RunId, Caller, PathBuf);
 

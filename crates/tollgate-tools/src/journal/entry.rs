@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Line {
     Changed(Entry),
     /// Taken back, or never happened.
-    Closed { id: String },
+    Closed {
+        id: String,
+    },
 }
 
 /// A recorded change.

@@ -20,8 +20,8 @@ use crate::beneath::{Place, random_name};
 mod entry;
 mod undo;
 
-pub use entry::{Change, Entry};
 use entry::Line;
+pub use entry::{Change, Entry};
 pub use undo::{Done, Step, Undo};
 
 /// The journal of a person's own data folder, shared by every process that is given the same one.
@@ -139,7 +139,8 @@ impl Journal {
     }
 
     fn blob(&self, hash: &str) -> PathBuf {
-        let digits: String = hash.trim_start_matches("sha256:").chars().filter(char::is_ascii_hexdigit).collect();
+        let digits: String =
+            hash.trim_start_matches("sha256:").chars().filter(char::is_ascii_hexdigit).collect();
         self.folder.join("before").join(digits)
     }
 }

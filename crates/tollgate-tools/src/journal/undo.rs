@@ -56,7 +56,8 @@ pub enum Undo {
 impl Journal {
     /// Takes back the last `count` changes of files inside the roots of `scope`; of these `paths` where any are given.
     pub fn undo(&self, scope: &Scope, paths: &[String], count: usize, how: Undo) -> io::Result<Vec<Step>> {
-        let only: Vec<_> = paths.iter().filter_map(|path| resolve(scope, path).ok()).map(|p| p.path()).collect();
+        let only: Vec<_> =
+            paths.iter().filter_map(|path| resolve(scope, path).ok()).map(|p| p.path()).collect();
         let mut steps: Vec<Step> = Vec::new();
         // Content that earlier steps of a preview would have restored, so that the next one is judged on top of it.
         let mut foreseen: std::collections::HashMap<_, Option<String>> = std::collections::HashMap::new();

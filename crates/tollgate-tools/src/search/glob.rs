@@ -114,8 +114,11 @@ impl Query {
     fn matcher(&self) -> Result<GlobMatcher, Refusal> {
         let pattern = self.pattern.strip_prefix("./").unwrap_or(&self.pattern);
         if pattern.starts_with('/') || pattern.split('/').any(|part| part == "..") {
-            return Err(Refusal::invalid_value("/pattern", "a pattern starts at the folder and stays below it")
-                .with_hint("Give the folder as `path` and a pattern from there."));
+            return Err(Refusal::invalid_value(
+                "/pattern",
+                "a pattern starts at the folder and stays below it",
+            )
+            .with_hint("Give the folder as `path` and a pattern from there."));
         }
         let glob =
             GlobBuilder::new(pattern).literal_separator(true).case_insensitive(self.ignore_case).build();
@@ -225,7 +228,10 @@ fn list(mut found: Found, path: &str, limit: usize) -> String {
     let _ = match found.total {
         0 => writeln!(text, "[nothing matches]"),
         total if total > shown => {
-            writeln!(text, "[{total} match; shown are the first {shown} in order, raise `limit` or narrow the pattern]")
+            writeln!(
+                text,
+                "[{total} match; shown are the first {shown} in order, raise `limit` or narrow the pattern]"
+            )
         }
         total => writeln!(text, "[{total} match]"),
     };

@@ -308,7 +308,10 @@ fn answer(path: &str, query: &Query, hits: Hits) -> Output {
         _ => write!(text, "[{} in {}", counted(matches, "matching line"), counted(files, "file")),
     };
     if left == 0 || shown_files < files {
-        let _ = write!(text, "; shown are the first {limit} in the order of paths, raise `limit` or narrow the search for more");
+        let _ = write!(
+            text,
+            "; shown are the first {limit} in the order of paths, raise `limit` or narrow the search for more"
+        );
     }
     if withheld > 0 {
         let _ = write!(text, "; {} that may hold secrets not searched", counted(withheld, "file"));

@@ -120,6 +120,7 @@ fn shortened(line: &[u8], hit: impl FnOnce() -> Option<usize>) -> String {
     let from = hit().unwrap_or(0).saturating_sub(BEFORE_HIT).min(line.len());
     let end = (from + LONGEST_LINE).min(line.len());
     let left = if from > 0 { "[…] " } else { "" };
-    let right = if end < line.len() { format!(" [… {} more bytes]", line.len() - end) } else { String::new() };
+    let right =
+        if end < line.len() { format!(" [… {} more bytes]", line.len() - end) } else { String::new() };
     format!("{left}{}{right}", String::from_utf8_lossy(&line[from..end]))
 }

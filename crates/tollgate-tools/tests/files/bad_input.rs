@@ -59,7 +59,8 @@ async fn a_file_that_vanishes_after_permission_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gone.txt");
         let remove = path.clone();
-        let mut world = World::with(Rules::new().ask("*").unwrap(), Meanwhile(move || drop(fs::remove_file(&remove))));
+        let mut world =
+            World::with(Rules::new().ask("*").unwrap(), Meanwhile(move || drop(fs::remove_file(&remove))));
         let workspace = tollgate::guard::Workspace::new(folder.path().canonicalize().unwrap());
         world.scope = std::sync::Arc::new(tollgate::Scope::new(tollgate::guard::Run::new("run"), workspace));
         fs::write(&path, "x").unwrap();
@@ -87,8 +88,12 @@ async fn names_that_are_no_text_are_shown_escaped_and_do_not_end_a_search() {
     let world = World::new();
     fs::write(world.root().join(OsStr::from_bytes(b"bad\xFFname.txt")), b"needle \xFF\n").unwrap();
     fs::write(world.root().join("line\nbreak\u{202e}.txt"), "needle").unwrap();
-    let listing = text(&world.call("read", json!({"operations": [{"mode": "directory", "path": "."}]})).await);
-    assert!(listing.contains("bad\\xFFname.txt") && listing.contains("line\\u{a}break\\u{202e}.txt"), "{listing}");
+    let listing =
+        text(&world.call("read", json!({"operations": [{"mode": "directory", "path": "."}]})).await);
+    assert!(
+        listing.contains("bad\\xFFname.txt") && listing.contains("line\\u{a}break\\u{202e}.txt"),
+        "{listing}"
+    );
     let found = text(&world.call("grep", json!({"pattern": "needle"})).await);
     assert!(found.contains("bad\\xFFname.txt\n1:needle \u{fffd}\n"), "{found}");
     assert!(text(&world.call("glob", json!({"pattern": "*.txt"})).await).contains("[2 match]"));
@@ -123,7 +128,10 @@ async fn a_read_only_file_is_not_replaced() {
 async fn a_full_disk_leaves_the_file_as_it_was() {
     let world = World::new();
     fs::create_dir(world.path("small")).unwrap();
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tollgate-test"]).arg(world.path("small")).output();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=64k", "tollgate-test"])
+        .arg(world.path("small"))
+        .output();
     if !mounted.is_ok_and(|done| done.status.success()) {
         eprintln!("skipped: a small file system needs root");
         return;
@@ -151,7 +159,8 @@ async fn a_folder_of_a_hundred_thousand_entries_is_bounded_and_in_order() {
     for at in 0..100_000 {
         fs::File::create(world.path(&format!("{at:06}"))).unwrap();
     }
-    let listing = text(&world.call("read", json!({"operations": [{"mode": "directory", "path": "."}]})).await);
+    let listing =
+        text(&world.call("read", json!({"operations": [{"mode": "directory", "path": "."}]})).await);
     // More than a model is shown at once: its beginning, its end, and what is left out between.
     assert!(listing.contains("./ (100000 entries)\n000000  0 bytes\n000001  0 bytes\n"));
     assert!(listing.contains("[98000 more entries are not shown"), "{}", listing.len());

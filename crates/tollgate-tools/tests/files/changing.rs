@@ -28,16 +28,21 @@ async fn a_change_asks_unless_a_rule_allows_it() {
 #[tokio::test]
 async fn write_creates_overwrites_and_appends() {
     let world = World::new();
-    let settled = world.call("write", json!({"path": "new/deep/a.txt", "content": "one\n", "mode": "create"})).await;
+    let settled =
+        world.call("write", json!({"path": "new/deep/a.txt", "content": "one\n", "mode": "create"})).await;
     assert_eq!(meta(&settled)["change"], "created");
     assert_eq!(meta(&settled)["lines_added"], 1);
-    let again = world.call("write", json!({"path": "new/deep/a.txt", "content": "x", "mode": "create"})).await;
+    let again =
+        world.call("write", json!({"path": "new/deep/a.txt", "content": "x", "mode": "create"})).await;
     assert!(wrong(&again).contains("exists already"), "{again:?}");
     good(&world.call("write", json!({"path": "new/deep/a.txt", "content": "two", "mode": "append"})).await);
     assert_eq!(world.content("new/deep/a.txt"), "one\ntwo\n");
     let settled = world.call("write", json!({"path": "new/deep/a.txt", "content": "three"})).await;
     assert_eq!(world.content("new/deep/a.txt"), "three");
-    assert_eq!((meta(&settled)["lines_added"].clone(), meta(&settled)["lines_removed"].clone()), (json!(1), json!(2)));
+    assert_eq!(
+        (meta(&settled)["lines_added"].clone(), meta(&settled)["lines_removed"].clone()),
+        (json!(1), json!(2))
+    );
     assert!(text(&settled).contains("-one\n-two\n+three\n"), "{settled:?}");
     let read = world.call("read_file", json!({"path": "new/deep/a.txt"})).await;
     assert_eq!(hash(&read), hash(&settled));
@@ -73,9 +78,14 @@ async fn several_edits_are_made_in_order_and_all_or_none() {
     good(&world.call("edit", json!({"path": "a.txt", "edits": edits})).await);
     assert_eq!(world.content("a.txt"), "0\n1\n2\nthree\nfour\nfive\n");
     let half = json!([replace("three", "3"), replace("not there", "x")]);
-    assert_eq!(world.call("edit", json!({"path": "a.txt", "edits": half})).await.status(), Status::FatalError);
+    assert_eq!(
+        world.call("edit", json!({"path": "a.txt", "edits": half})).await.status(),
+        Status::FatalError
+    );
     let past = json!([{"op": "insert", "line": 9, "text": "x"}]);
-    assert!(wrong(&world.call("edit", json!({"path": "a.txt", "edits": past})).await).contains("has 6 lines"));
+    assert!(
+        wrong(&world.call("edit", json!({"path": "a.txt", "edits": past})).await).contains("has 6 lines")
+    );
     assert_eq!(world.content("a.txt"), "0\n1\n2\nthree\nfour\nfive\n");
 }
 
@@ -90,7 +100,10 @@ async fn a_unified_diff_is_applied_where_its_lines_are() {
     assert_eq!(world.content("a.txt"), whole.replace("line 5\n", "LINE 5\n") + "line 21\n");
     let off = "@@ -1,2 +1,2 @@\n line 1\n-line two\n+x\n";
     let missed = world.call("edit", json!({"path": "a.txt", "diff": off})).await;
-    assert!(wrong(&missed).contains("hunk 1 does not fit") && wrong(&missed).contains("     1\tline 1"), "{missed:?}");
+    assert!(
+        wrong(&missed).contains("hunk 1 does not fit") && wrong(&missed).contains("     1\tline 1"),
+        "{missed:?}"
+    );
     let none = world.call("edit", json!({"path": "a.txt", "diff": "nothing"})).await;
     assert!(wrong(&none).contains("no hunk"));
 }
@@ -121,8 +134,26 @@ async fn line_endings_final_newline_mode_and_foreign_bytes_are_kept() {
     let latin = world.file("latin.txt", b"caf\xE9 one\n");
     good(&world.call("edit", json!({"path": "latin.txt", "edits": [replace("one", "two")]})).await);
     assert_eq!(fs::read(latin).unwrap(), b"caf\xE9 two\n");
-    let foreign = world.call("edit", json!({"path": "latin.txt", "edits": [replace("two", "zwölf")]})).await;
-    assert!(wrong(&foreign).contains("not UTF-8"));
+    good(
+        &world
+            .call("edit", json!({"path": "latin.txt", "edits": [replace("café two", "cafés: zwölf")]}))
+            .await,
+    );
+    assert_eq!(fs::read(world.path("latin.txt")).unwrap(), b"caf\xE9s: zw\xF6lf\n");
+    let foreign = world.call("edit", json!({"path": "latin.txt", "edits": [replace("zw", "€")]})).await;
+    assert!(wrong(&foreign).contains("not UTF-8"), "{foreign:?}");
+}
+
+#[tokio::test]
+async fn what_was_shown_in_a_harmless_form_can_be_edited_as_it_was_shown() {
+    let world = World::new();
+    world.file("a.sh", "printf '\u{1b}[31mred' # <|im_start|>\nnext\n");
+    let shown = text(&world.call("read_file", json!({"path": "a.sh"})).await);
+    assert_eq!(shown, "printf '␛[31mred' # ‹|im_start|>\nnext\n");
+    let line = shown.lines().next().unwrap();
+    let new = line.replace("31mred", "32mgreen");
+    good(&world.call("edit", json!({"path": "a.sh", "edits": [replace(line, &new)]})).await);
+    assert_eq!(world.content("a.sh"), "printf '\u{1b}[32mgreen' # <|im_start|>\nnext\n");
 }
 
 #[tokio::test]
@@ -139,7 +170,10 @@ async fn a_file_that_changed_since_it_was_seen_is_not_changed_and_the_loser_is_t
         let lost = world.call(tool, input).await;
         assert_eq!(lost.status(), Status::FatalError);
         let said = wrong(&lost);
-        assert!(said.contains("not what you last saw") && said.contains("something other than these tools"), "{said}");
+        assert!(
+            said.contains("not what you last saw") && said.contains("something other than these tools"),
+            "{said}"
+        );
         if tool == "edit" {
             assert!(said.contains("Nearest to your edit stands:\n     2\ttwo!"), "{said}");
         }
@@ -156,7 +190,8 @@ async fn a_loser_is_told_which_call_was_faster() {
     world.file("a.txt", "one\n");
     let seen = hash(&world.call("read_file", json!({"path": "a.txt"})).await);
     let won = world.call("edit", json!({"path": "a.txt", "edits": [replace("one", "1")]})).await;
-    let lost = world.call("edit", json!({"path": "a.txt", "hash": seen, "edits": [replace("one", "eins")]})).await;
+    let lost =
+        world.call("edit", json!({"path": "a.txt", "hash": seen, "edits": [replace("one", "eins")]})).await;
     assert!(wrong(&lost).contains(&format!("by `edit` (call {} of main, run run)", won.id)), "{lost:?}");
 }
 
@@ -176,7 +211,9 @@ async fn what_one_agent_has_seen_does_not_bind_another() {
 async fn an_edit_says_what_it_wants_in_one_way() {
     let world = World::new();
     world.file("a.txt", "one\n");
-    for input in [json!({"path": "a.txt"}), json!({"path": "a.txt", "diff": "@@", "edits": [replace("a", "b")]})] {
+    for input in
+        [json!({"path": "a.txt"}), json!({"path": "a.txt", "diff": "@@", "edits": [replace("a", "b")]})]
+    {
         assert!(wrong(&world.call("edit", input).await).starts_with("invalid_value"));
     }
     let short = json!({"path": "a.txt", "hash": "sha256:abc", "edits": [replace("one", "1")]});

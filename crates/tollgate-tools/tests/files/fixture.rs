@@ -10,24 +10,51 @@ use std::{
 pub(crate) fn build(top: &Path) {
     let work = top.join("work");
     for folder in [
-        "work/src/deep", "work/sub/.git", "work/.git/hooks", "work/.ssh", "work/race", "work2", "work-old",
-        "workspace", "Work", "outside_dir/inner",
+        "work/src/deep",
+        "work/sub/.git",
+        "work/.git/hooks",
+        "work/.ssh",
+        "work/race",
+        "work2",
+        "work-old",
+        "workspace",
+        "Work",
+        "outside_dir/inner",
     ] {
         fs::create_dir_all(top.join(folder)).unwrap();
     }
     for file in [
-        "work/a.txt", "work/src/main.rs", "work/.git/config", "work/.env", "work/.ssh/id_ed25519",
-        "work/approve_me.txt", "work/race/target", "secret.txt", "work2/a.txt", "work-old/a.txt", "work.bak",
-        "Work/a.txt", "outside_dir/secret.txt", "outside_dir/target",
+        "work/a.txt",
+        "work/src/main.rs",
+        "work/.git/config",
+        "work/.env",
+        "work/.ssh/id_ed25519",
+        "work/approve_me.txt",
+        "work/race/target",
+        "secret.txt",
+        "work2/a.txt",
+        "work-old/a.txt",
+        "work.bak",
+        "Work/a.txt",
+        "outside_dir/secret.txt",
+        "outside_dir/target",
     ] {
         fs::write(top.join(file), file).unwrap();
     }
     let link = |target: &Path, name: &str| symlink(target, work.join(name)).unwrap();
     for (target, name) in [
-        ("a.txt", "link_in"), ("src", "dirlink_in"), ("chain_in2", "chain_in1"), ("src/main.rs", "chain_in2"),
-        ("../secret.txt", "link_rel_out"), ("chain_out2", "chain_out1"), ("link_out", "chain_out2"),
-        ("/", "src/deep/link_root"), ("/proc/self/root", "proc_root_link"), ("loop2", "loop1"),
-        ("loop1", "loop2"), (".git", "gitlink"),
+        ("a.txt", "link_in"),
+        ("src", "dirlink_in"),
+        ("chain_in2", "chain_in1"),
+        ("src/main.rs", "chain_in2"),
+        ("../secret.txt", "link_rel_out"),
+        ("chain_out2", "chain_out1"),
+        ("link_out", "chain_out2"),
+        ("/", "src/deep/link_root"),
+        ("/proc/self/root", "proc_root_link"),
+        ("loop2", "loop1"),
+        ("loop1", "loop2"),
+        (".git", "gitlink"),
     ] {
         link(Path::new(target), name);
     }

@@ -97,7 +97,9 @@ async fn a_root_reached_by_another_name_is_still_the_root() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path().canonicalize().unwrap();
     fixture::build(&top);
-    for (path, label) in [("{T}/wlink/a.txt", "allow"), ("{T}/wlink/../secret.txt", "outside"), ("abslink_in", "allow")] {
+    for (path, label) in
+        [("{T}/wlink/a.txt", "allow"), ("{T}/wlink/../secret.txt", "outside"), ("abslink_in", "allow")]
+    {
         let case = json!({"input": {"op": "read", "cwd": "{W}", "path": path}});
         assert_eq!(judged(&walk(&top, &case, Protecting, Nobody).await), label, "{path}");
     }

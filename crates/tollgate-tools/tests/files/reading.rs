@@ -15,7 +15,10 @@ async fn a_file_is_read_as_it_is_with_its_hash_and_nobody_is_asked() {
     let settled = world.call("read_file", json!({"path": "a.txt"})).await;
     assert_eq!(text(&settled), "one\n\ttwo  \nthree");
     let meta = meta(&settled);
-    assert_eq!((&meta["lines"], &meta["total_lines"], &meta["bytes"]), (&json!("1-3"), &json!(3), &json!(16)));
+    assert_eq!(
+        (&meta["lines"], &meta["total_lines"], &meta["bytes"]),
+        (&json!("1-3"), &json!(3), &json!(16))
+    );
     // `printf 'one\n\ttwo  \nthree' | sha256sum`
     assert_eq!(meta["hash"], "sha256:fa27e8fd79e94bbd58907b5eea5c43aff57c1997351352d4925e941d04fb4237");
     assert_eq!(settled.trust, Trust::UntrustedContent);

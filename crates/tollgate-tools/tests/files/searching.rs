@@ -33,14 +33,35 @@ async fn every_way_to_narrow_and_to_show_a_search_works() {
     tree(&world);
     for (input, expected) in [
         (json!({"pattern": "alpha", "output": "files"}), "docs/a.md\nsrc/a.rs\nsrc/b.rs\n[3 files]\n"),
-        (json!({"pattern": "a", "output": "count", "path": "src"}), "src/a.rs: 2\nsrc/b.rs: 2\n[4 matching lines in 2 files]\n"),
-        (json!({"pattern": "alpha", "types": ["md"], "ignore_case": true, "output": "count"}), "docs/a.md: 2\n[2 matching lines in 1 file]\n"),
+        (
+            json!({"pattern": "a", "output": "count", "path": "src"}),
+            "src/a.rs: 2\nsrc/b.rs: 2\n[4 matching lines in 2 files]\n",
+        ),
+        (
+            json!({"pattern": "alpha", "types": ["md"], "ignore_case": true, "output": "count"}),
+            "docs/a.md: 2\n[2 matching lines in 1 file]\n",
+        ),
         (json!({"pattern": "alpha", "globs": ["!*.md", "!b.rs"], "output": "files"}), "src/a.rs\n[1 file]\n"),
-        (json!({"pattern": "beta", "types": ["md"], "before": 1, "after": 1}), "docs/a.md\n1-alpha\n2:beta\n3-Alpha\n[1 matching line in 1 file]\n"),
-        (json!({"pattern": "alpha.*gamma|alpha\\(\\) \\{\\}\\nfn", "multiline": true}), "src/a.rs\n1:fn alpha() {}\n2:fn beta() {}\n[2 matching lines in 1 file]\n"),
-        (json!({"pattern": "() {", "literal": true, "path": "src/b.rs"}), "src/b.rs\n1:fn gamma() {}\n[1 matching line in 1 file]\n"),
-        (json!({"pattern": "alpha", "hidden": true, "output": "files", "types": ["rust"]}), ".hidden/a.rs\nsrc/a.rs\nsrc/b.rs\n[3 files]\n"),
-        (json!({"pattern": "alpha", "no_ignore": true, "output": "files", "types": ["rust"]}), "ignored/a.rs\nsrc/a.rs\nsrc/b.rs\n[3 files]\n"),
+        (
+            json!({"pattern": "beta", "types": ["md"], "before": 1, "after": 1}),
+            "docs/a.md\n1-alpha\n2:beta\n3-Alpha\n[1 matching line in 1 file]\n",
+        ),
+        (
+            json!({"pattern": "alpha.*gamma|alpha\\(\\) \\{\\}\\nfn", "multiline": true}),
+            "src/a.rs\n1:fn alpha() {}\n2:fn beta() {}\n[2 matching lines in 1 file]\n",
+        ),
+        (
+            json!({"pattern": "() {", "literal": true, "path": "src/b.rs"}),
+            "src/b.rs\n1:fn gamma() {}\n[1 matching line in 1 file]\n",
+        ),
+        (
+            json!({"pattern": "alpha", "hidden": true, "output": "files", "types": ["rust"]}),
+            ".hidden/a.rs\nsrc/a.rs\nsrc/b.rs\n[3 files]\n",
+        ),
+        (
+            json!({"pattern": "alpha", "no_ignore": true, "output": "files", "types": ["rust"]}),
+            "ignored/a.rs\nsrc/a.rs\nsrc/b.rs\n[3 files]\n",
+        ),
         (json!({"pattern": "nowhere"}), "[no match]\n"),
         (json!({"pattern": "alph", "word": true}), "[no match]\n"),
     ] {
@@ -89,7 +110,10 @@ async fn secrets_are_left_out_of_a_search_of_their_folder_and_that_is_said() {
     world.file("server.pem", "needle");
     world.file("a.txt", "needle");
     let shown = text(&world.call("grep", json!({"pattern": "needle", "hidden": true})).await);
-    assert_eq!(shown, "a.txt\n1:needle\n[1 matching line in 1 file; 2 files that may hold secrets not searched]\n");
+    assert_eq!(
+        shown,
+        "a.txt\n1:needle\n[1 matching line in 1 file; 2 files that may hold secrets not searched]\n"
+    );
 }
 
 #[tokio::test]
@@ -102,7 +126,10 @@ async fn globs_match_names_anywhere_and_paths_from_the_folder() {
         (json!({"pattern": "src/*"}), "src/a.rs\nsrc/b.rs\n[2 match]\n"),
         (json!({"pattern": "A.*", "ignore_case": true, "path": "src"}), "src/a.rs\n[1 match]\n"),
         (json!({"pattern": "*", "kind": "folder"}), "docs\nsrc\n[2 match]\n"),
-        (json!({"pattern": "*.rs", "hidden": true, "no_ignore": true}), ".hidden/a.rs\nignored/a.rs\nsrc/a.rs\nsrc/b.rs\n[4 match]\n"),
+        (
+            json!({"pattern": "*.rs", "hidden": true, "no_ignore": true}),
+            ".hidden/a.rs\nignored/a.rs\nsrc/a.rs\nsrc/b.rs\n[4 match]\n",
+        ),
     ] {
         assert_eq!(text(&world.call("glob", input.clone()).await), expected, "{input}");
     }

@@ -14,8 +14,14 @@ async fn changes_are_taken_back_newest_first_and_a_preview_touches_nothing() {
     good(&world.call("write", json!({"path": "a.txt", "content": "three\n"})).await);
     good(&world.call("write", json!({"path": "new/b.txt", "content": "b\n"})).await);
     let preview = world.journal.undo(&world.scope, &[], 9, Undo::Preview).unwrap();
-    assert!(matches!(preview.iter().map(|step| &step.done).collect::<Vec<_>>()[..], [Done::Removed, Done::Restored, Done::Restored]));
-    assert!(preview[1].diff.contains("-three\n+two\n") && preview[2].diff.contains("-two\n+one\n"), "{preview:?}");
+    assert!(matches!(
+        preview.iter().map(|step| &step.done).collect::<Vec<_>>()[..],
+        [Done::Removed, Done::Restored, Done::Restored]
+    ));
+    assert!(
+        preview[1].diff.contains("-three\n+two\n") && preview[2].diff.contains("-two\n+one\n"),
+        "{preview:?}"
+    );
     assert_eq!((world.content("a.txt").as_str(), world.content("new/b.txt").as_str()), ("three\n", "b\n"));
     let undone = world.journal.undo(&world.scope, &[], 2, Undo::Restore).unwrap();
     assert!(undone.iter().all(|step| step.done.is_good()));
@@ -76,7 +82,10 @@ async fn the_journal_is_readable_by_its_owner_alone() {
     good(&world.call("write", json!({"path": "a.txt", "content": "two\n"})).await);
     let journal = world.folder.path().join("journal");
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(&journal), mode(&journal.join("before")), mode(&journal.join("journal.jsonl"))), (0o700, 0o700, 0o600));
+    assert_eq!(
+        (mode(&journal), mode(&journal.join("before")), mode(&journal.join("journal.jsonl"))),
+        (0o700, 0o700, 0o600)
+    );
     for kept in fs::read_dir(journal.join("before")).unwrap() {
         assert_eq!(mode(&kept.unwrap().path()), 0o600);
     }

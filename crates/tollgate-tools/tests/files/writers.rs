@@ -42,7 +42,8 @@ fn ten_thousand_edits_of_eight_writers_in_two_processes_lose_nothing() {
         won += w.parse::<usize>().unwrap();
         lost += l.parse::<usize>().unwrap();
     }
-    let written: usize = (0..FILES).map(|file| count(&std::fs::read_to_string(work.join(file.to_string())).unwrap())).sum();
+    let written: usize =
+        (0..FILES).map(|file| count(&std::fs::read_to_string(work.join(file.to_string())).unwrap())).sum();
     println!("{won} edits won, {lost} lost and were told");
     assert_eq!(won + lost, PROCESSES * WRITERS * EDITS);
     assert_eq!(written, won);
@@ -93,7 +94,10 @@ fn write(folder: &Path, writer: usize) -> (usize, usize) {
 }
 
 fn count(text: &str) -> usize {
-    text.trim().strip_prefix("count ").and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{text:?}"))
+    text.trim()
+        .strip_prefix("count ")
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_else(|| panic!("{text:?}"))
 }
 
 struct Process(Child);

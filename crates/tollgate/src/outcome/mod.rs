@@ -9,10 +9,10 @@ mod offload;
 mod neutral;
 mod fence;
 
-pub(crate) use fence::Fence;
 pub use failure::{Failure, FailureDetails, FailureKind};
-pub use neutral::visible;
+pub(crate) use fence::Fence;
 pub(crate) use neutral::neutralise;
+pub use neutral::visible;
 pub use offload::{FolderResults, Offloaded, Part, ResultRef, ResultStore, StoreFault};
 pub use output::{IntoOutput, Item, Json, Output, Trust};
 pub use preview::Preview;

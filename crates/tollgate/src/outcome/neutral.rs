@@ -104,10 +104,26 @@ fn is_harmless(c: char, before: char, next: Option<char>) -> bool {
         // Between letters and pictures of scripts that join, these are part of the writing.
         '\u{200c}' | '\u{200d}' => joins(before) && next.is_some_and(joins),
         // One of these after a picture chooses its form; more of them hide something.
-        '\u{fe00}'..='\u{fe0f}' => !before.is_whitespace() && !is_selector(before) && !next.is_some_and(is_selector),
-        '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'
-        | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
-        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => false,
+        '\u{fe00}'..='\u{fe0f}' => {
+            !before.is_whitespace() && !is_selector(before) && !next.is_some_and(is_selector)
+        }
+        '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => false,
         _ => true,
     }
 }
@@ -122,14 +138,35 @@ fn is_selector(c: char) -> bool {
 
 /// Tags that models' templates and harnesses give a meaning to, open or closed.
 const TAGS: [&str; 24] = [
-    "function_calls", "function_call", "function_results", "function_result", "invoke", "tool_call", "tool_calls",
-    "tool_use", "tool_result", "tool_results", "tool_response", "tool_output", "system", "system-reminder",
-    "system_prompt", "start_of_turn", "end_of_turn", "bos", "eos", "think", "untrusted", "untrusted_data",
-    "untrusted_content", "untrusted-content",
+    "function_calls",
+    "function_call",
+    "function_results",
+    "function_result",
+    "invoke",
+    "tool_call",
+    "tool_calls",
+    "tool_use",
+    "tool_result",
+    "tool_results",
+    "tool_response",
+    "tool_output",
+    "system",
+    "system-reminder",
+    "system_prompt",
+    "start_of_turn",
+    "end_of_turn",
+    "bos",
+    "eos",
+    "think",
+    "untrusted",
+    "untrusted_data",
+    "untrusted_content",
+    "untrusted-content",
 ];
 /// Tags that only mean something where they close: data is often wrapped in them.
 const CLOSED: [&str; 3] = ["data", "document", "documents"];
-const BRACKETED: [&str; 6] = ["INST", "/INST", "TOOL_CALLS", "TOOL_RESULTS", "/TOOL_RESULTS", "AVAILABLE_TOOLS"];
+const BRACKETED: [&str; 6] =
+    ["INST", "/INST", "TOOL_CALLS", "TOOL_RESULTS", "/TOOL_RESULTS", "AVAILABLE_TOOLS"];
 
 /// The text with the brackets of such markup exchanged for ones that only look alike: `‹|im_start|>`.
 fn without_markup(text: &str) -> Cow<'_, str> {
@@ -164,12 +201,16 @@ fn is_token(rest: &str) -> bool {
     let end = inner.char_indices().take(LONGEST_TOKEN).find(|(_, c)| matches!(c, '|' | '｜' | '\n' | '<'));
     let Some((end, bar)) = end.filter(|(end, _)| *end > 0) else { return false };
     let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | '.' | ':' | '▁');
-    matches!(bar, '|' | '｜') && inner[..end].chars().all(word) && inner[end + bar.len_utf8()..].starts_with('>')
+    matches!(bar, '|' | '｜')
+        && inner[..end].chars().all(word)
+        && inner[end + bar.len_utf8()..].starts_with('>')
 }
 
 fn is_tag(rest: &str) -> bool {
     let (closes, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
-    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':'))).unwrap_or(rest.len());
+    let end = rest
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':')))
+        .unwrap_or(rest.len());
     let ends = rest[end..].starts_with(['>', ' ', '\t', '\n', '/']);
     let name = rest[..end].rsplit(':').next().unwrap_or_default().to_ascii_lowercase();
     ends && (TAGS.contains(&&*name) || (closes && CLOSED.contains(&&*name)))

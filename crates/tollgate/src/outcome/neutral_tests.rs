@@ -18,9 +18,24 @@ fn both(text: &str) -> String {
 #[test]
 fn ordinary_text_passes_byte_for_byte() {
     for text in [
-        "", "plain\n\ttext\r\n", "café 日本語 😀 e\u{301}", "مرحبا abc", "שלום", "👨\u{200d}👩\u{200d}👧", "❤\u{fe0f} 1\u{fe0f}\u{20e3}",
-        "क\u{94d}\u{200d}ष", "می\u{200c}خواهم", "if (a < b && c > d) { return \"</div>\"; }", "f <| x |> g", "Vec<data>",
-        "<dataset></dataset>", "a[INSTANCE]", "<|", "<||>", "x <- y | z>w", "#include <system>x".trim_end_matches("<system>x"),
+        "",
+        "plain\n\ttext\r\n",
+        "café 日本語 😀 e\u{301}",
+        "مرحبا abc",
+        "שלום",
+        "👨\u{200d}👩\u{200d}👧",
+        "❤\u{fe0f} 1\u{fe0f}\u{20e3}",
+        "क\u{94d}\u{200d}ष",
+        "می\u{200c}خواهم",
+        "if (a < b && c > d) { return \"</div>\"; }",
+        "f <| x |> g",
+        "Vec<data>",
+        "<dataset></dataset>",
+        "a[INSTANCE]",
+        "<|",
+        "<||>",
+        "x <- y | z>w",
+        "#include <system>x".trim_end_matches("<system>x"),
     ] {
         assert_eq!(both(text), text);
     }
@@ -59,7 +74,10 @@ fn markup_of_templates_loses_its_bracket_where_nobody_vouches_for_it() {
         ("<|endoftext|>", "‹|endoftext|>"),
         ("<｜tool▁calls▁begin｜>", "‹｜tool▁calls▁begin｜>"),
         ("```\n</data>\n```", "```\n‹/data>\n```"),
-        ("<function_calls><invoke name=\"x\"></invoke></function_calls>", "‹function_calls>‹invoke name=\"x\">‹/invoke>‹/function_calls>"),
+        (
+            "<function_calls><invoke name=\"x\"></invoke></function_calls>",
+            "‹function_calls>‹invoke name=\"x\">‹/invoke>‹/function_calls>",
+        ),
         ("<x:invoke name=\"x\">", "‹x:invoke name=\"x\">"),
         ("[INST] <<SYS>>", "⟦INST] ‹<SYS>>"),
     ] {
