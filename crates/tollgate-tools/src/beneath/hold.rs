@@ -161,7 +161,7 @@ impl Held {
             None => return Err(Errno::NOENT.into()),
         }
         let name = if self.name.is_empty() { OsStr::new(".") } else { &self.name };
-        Ok(inside(&self.dir, name.as_ref(), LISTED, Mode::empty()).map_err(swapped)?)
+        inside(&self.dir, name.as_ref(), LISTED, Mode::empty()).map_err(swapped)
     }
 
     /// The folder the name is in, made where it does not exist, and the folders that had to be made.

@@ -60,7 +60,7 @@ impl Files {
         let standing = replace::lock(held, stop).map_err(undone)?;
         self.compare(&real, expected, &standing, &wanted.edits)?;
         let before = standing.now.as_ref().map(|now| &now.bytes[..]);
-        let after = apply(before, &wanted.edits).map_err(|miss| missed(&real, miss, &standing))?;
+        let after = apply(before, &wanted.edits).map_err(|miss| missed(&real, &miss, &standing))?;
         let hash = Evidence::of(&after).as_str().to_owned();
         if before == Some(&after[..]) {
             return Ok((said(wanted, "unchanged", &hash, &diff::Difference::default()), hash));
@@ -148,9 +148,9 @@ fn near(edit: &Edit, now: &[u8]) -> Option<String> {
     }
 }
 
-fn missed(real: &Path, miss: Miss, standing: &Standing) -> Failure {
+fn missed(real: &Path, miss: &Miss, standing: &Standing) -> Failure {
     let path = shown(real.as_os_str());
-    let near = match &miss {
+    let near = match miss {
         Miss::NotFound { nearest } => nearest.clone(),
         Miss::Patch(BadPatch::NoFit { wanted, .. }) => {
             standing.now.as_ref().and_then(|now| super::nearest::to(&now.bytes, wanted))

@@ -8,6 +8,8 @@ use similar::TextDiff;
 const LOOKED_AT: usize = 20_000;
 const SHOWN: usize = 30;
 const LONGEST_LINE: usize = 300;
+/// A line less like the wanted one than this is not the one that was meant.
+const LIKE_ENOUGH: f32 = 0.6;
 
 /// The nearest lines with their numbers, and what the difference seems to be; `None` where nothing is like it.
 pub(crate) fn to(file: &[u8], wanted: &str) -> Option<String> {
@@ -59,7 +61,6 @@ fn best_line(lines: &[&str], wanted: &[&str]) -> Option<(usize, bool)> {
         }
         TextDiff::from_chars(line, first).ratio()
     };
-    const LIKE_ENOUGH: f32 = 0.6;
     let scored = lines.iter().take(2_000).enumerate().map(|(at, line)| (at, like(line)));
     let (at, score) = scored.max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)))?;
     (score >= LIKE_ENOUGH).then_some((at.saturating_sub(before), false))

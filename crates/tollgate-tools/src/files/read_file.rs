@@ -78,9 +78,10 @@ impl Tool for ReadFile {
             self.0.seen.note(cx, &path, hash);
         }
         let meta = meta(args.path.text(), &lines);
-        let output = match lines.text.is_empty() {
-            true => Output::json(meta),
-            false => Output::text(lines.text).and(Item::Json { json: meta }),
+        let output = if lines.text.is_empty() {
+            Output::json(meta)
+        } else {
+            Output::text(lines.text).and(Item::Json { json: meta })
         };
         Ok(output.untrusted())
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    Changed(Entry),
+    Changed(Box<Entry>),
     /// Taken back, or never happened.
     Closed {
         id: String,

@@ -7,7 +7,7 @@
 use std::{
     fs::{DirBuilder, File, OpenOptions},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -18,6 +18,7 @@ use tollgate::{Cx, outcome::Evidence};
 use crate::beneath::{Place, random_name};
 
 mod entry;
+mod compact;
 mod undo;
 
 use entry::Line;
@@ -29,6 +30,9 @@ pub use undo::{Done, Step, Undo};
 pub struct Journal {
     folder: PathBuf,
 }
+
+/// A journal that grows past this loses its oldest entries.
+const LARGEST: u64 = 16 << 20;
 
 /// As far back as is looked for who wrote a file.
 const LOOK_BACK: u64 = 4 << 20;
@@ -47,7 +51,7 @@ impl Journal {
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let id = format!("{:x}-{}", now.as_micros(), random_name().trim_matches('.'));
         let entry = Entry { id, time_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX), change };
-        self.append(&Line::Changed(entry.clone()))?;
+        self.append(&Line::Changed(Box::new(entry.clone())))?;
         Ok(entry)
     }
 
@@ -69,7 +73,7 @@ impl Journal {
             match serde_json::from_slice(line).ok()? {
                 Line::Changed(entry) => {
                     let wrote = entry.change.after.as_deref() == Some(hash);
-                    (wrote && entry.change.path() == path).then_some(entry)
+                    (wrote && entry.change.path() == path).then_some(*entry)
                 }
                 Line::Closed { .. } => None,
             }
@@ -88,7 +92,7 @@ impl Journal {
         for line in bytes.split(|byte| *byte == b'\n') {
             // A line that was cut by a crash stands for a change that had not begun.
             match serde_json::from_slice(line) {
-                Ok(Line::Changed(entry)) => entries.push(entry),
+                Ok(Line::Changed(entry)) => entries.push(*entry),
                 Ok(Line::Closed { id }) => {
                     closed.insert(id);
                 }
@@ -110,8 +114,9 @@ impl Journal {
 
     fn keep(&self, bytes: &[u8]) -> io::Result<()> {
         let blob = self.blob(Evidence::of(bytes).as_str());
-        if blob.exists() {
-            return Ok(());
+        // Used again: as young as the entry that is about to name it.
+        if let Ok(kept) = OpenOptions::new().append(true).open(&blob) {
+            return kept.set_modified(SystemTime::now());
         }
         let folder = self.folder.join("before");
         private_folder(&folder)?;
@@ -128,10 +133,25 @@ impl Journal {
     fn append(&self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
+        let mut file = self.locked()?;
+        file.write_all(&text)?;
+        if file.metadata()?.len() > LARGEST {
+            self.compact()?;
+        }
+        Ok(())
+    }
+
+    /// The journal, locked. One that was replaced while its lock was waited for is not the journal any more.
+    fn locked(&self) -> io::Result<File> {
         private_folder(&self.folder)?;
-        let mut file = private(OpenOptions::new().append(true).create(true), &self.file())?;
-        flock(&file, FlockOperation::LockExclusive)?;
-        file.write_all(&text)
+        loop {
+            let file = private(OpenOptions::new().append(true).create(true), &self.file())?;
+            flock(&file, FlockOperation::LockExclusive)?;
+            let (held, there) = (file.metadata()?, std::fs::metadata(self.file()));
+            if there.is_ok_and(|there| (there.dev(), there.ino()) == (held.dev(), held.ino())) {
+                return Ok(file);
+            }
+        }
     }
 
     fn file(&self) -> PathBuf {

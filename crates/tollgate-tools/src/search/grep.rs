@@ -48,6 +48,7 @@ pub struct Args {
 }
 
 #[derive(Debug, Clone, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches, as the call names them")]
 struct Query {
     pattern: String,
     #[serde(default)]

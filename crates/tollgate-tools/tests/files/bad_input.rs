@@ -124,6 +124,15 @@ async fn a_read_only_file_is_not_replaced() {
     assert_eq!(world.content("a.txt"), "one\n");
 }
 
+/// Takes a file system away again, however the test ends.
+struct Unmount(std::path::PathBuf);
+
+impl Drop for Unmount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+    }
+}
+
 #[tokio::test]
 async fn a_full_disk_leaves_the_file_as_it_was() {
     let world = World::new();
@@ -135,12 +144,6 @@ async fn a_full_disk_leaves_the_file_as_it_was() {
     if !mounted.is_ok_and(|done| done.status.success()) {
         eprintln!("skipped: a small file system needs root");
         return;
-    }
-    struct Unmount(std::path::PathBuf);
-    impl Drop for Unmount {
-        fn drop(&mut self) {
-            let _ = Command::new("umount").arg(&self.0).output();
-        }
     }
     let _unmount = Unmount(world.path("small"));
     fs::write(world.path("small/a.txt"), "one\n").unwrap();

@@ -1,7 +1,6 @@
 //! The file and search tools, through the whole path, on real files.
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     reason = "helpers of tests stop the test where something is not as it must be"
 )]

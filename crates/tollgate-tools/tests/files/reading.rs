@@ -1,4 +1,4 @@
-use std::os::unix::fs::symlink;
+use std::{fmt::Write as _, os::unix::fs::symlink};
 
 use serde_json::json;
 use tollgate::{
@@ -46,7 +46,7 @@ async fn a_huge_file_gives_the_same_lines_without_being_loaded() {
     let mut line = 0;
     while whole.len() < 10 << 20 {
         line += 1;
-        whole.push_str(&format!("line {line} of a long file\n"));
+        writeln!(whole, "line {line} of a long file").unwrap();
     }
     whole.push_str("the last one");
     world.file("big.txt", &whole);
