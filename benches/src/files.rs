@@ -2,6 +2,7 @@
 
 use std::{
     fs::File,
+    hint::black_box,
     io::{BufWriter, Write as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -60,8 +61,16 @@ fn searches(runtime: &Runtime, tree: &Path) -> Vec<Row> {
             "rg finds {lines} lines: {}",
             tail(&found)
         );
-        let times =
-            best_of(ROUNDS, || drop(lines_of("rg", &rg, tree)), || (), |()| drop(asking.ask("grep", &input)));
+        let times = best_of(
+            ROUNDS,
+            || {
+                black_box(lines_of("rg", &rg, tree));
+            },
+            || (),
+            |()| {
+                black_box(asking.ask("grep", &input));
+            },
+        );
         rows.push(Row::ratio(name, "rg -n", times.0, times.1, Some(1.1)));
     }
     let fd = ["fdfind", "fd"].into_iter().find(|name| lines_of(name, &["--version"], tree).is_some());
@@ -74,8 +83,16 @@ fn searches(runtime: &Runtime, tree: &Path) -> Vec<Row> {
     let input = json!({"pattern": "*.rs", "limit": 50_000});
     let found = asking.ask("glob", &input);
     assert!(found.contains(&format!("[{count} match")), "fd finds {count} files: {}", tail(&found));
-    let times =
-        best_of(ROUNDS, || drop(lines_of(fd, &words, tree)), || (), |()| drop(asking.ask("glob", &input)));
+    let times = best_of(
+        ROUNDS,
+        || {
+            black_box(lines_of(fd, &words, tree));
+        },
+        || (),
+        |()| {
+            black_box(asking.ask("glob", &input));
+        },
+    );
     rows.push(Row::ratio("glob", "fd --glob", times.0, times.1, Some(1.1)));
     rows
 }
@@ -101,9 +118,13 @@ fn range(runtime: &Runtime, scratch: &Path) -> Option<Row> {
     assert!(asking.ask("read_file", &input).starts_with(&format!("{:08} the quick", LINE - 1)));
     let times = best_of(
         3,
-        || drop(lines_of("sed", &words, scratch)),
+        || {
+            black_box(lines_of("sed", &words, scratch));
+        },
         || (),
-        |()| drop(asking.ask("read_file", &input)),
+        |()| {
+            black_box(asking.ask("read_file", &input));
+        },
     );
     Some(Row::ratio("100 lines of a 1 GB file", "sed -n 'A,Bp;Bq'", times.0, times.1, Some(2.0)))
 }

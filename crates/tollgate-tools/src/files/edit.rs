@@ -49,8 +49,9 @@ impl Tool for Edit {
                 "additionalProperties": false,
             })
         };
-        let count = json!({"type": "integer", "minimum": 1, "description": "How often it must be there; once unless given."});
-        let line = json!({"type": "integer", "minimum": 1, "description": "Counted from 1; one past the last is the end."});
+        let count =
+            json!({"type": "integer", "description": "How often it must be there; once unless given."});
+        let line = json!({"type": "integer", "description": "Counted from 1; one past the last is the end."});
         let operations = json!([
             op(
                 "replace",
@@ -86,7 +87,6 @@ impl Tool for Edit {
                 "edits": {
                     "type": "array",
                     "minItems": 1,
-                    "maxItems": 500,
                     "items": {"oneOf": operations},
                     "description": "Made in order, each on the result of the one before; all of them or none.",
                 },
@@ -112,6 +112,9 @@ impl Tool for Edit {
     async fn check(&self, scope: &Scope, args: &Args) -> Result<(), Refusal> {
         if args.edits.is_empty() == args.diff.is_none() {
             return Err(Refusal::invalid_value("", "give either `edits` or `diff`, one of them"));
+        }
+        if args.edits.iter().any(|edit| matches!(edit, Step::Replace { count: Some(0), .. })) {
+            return Err(Refusal::invalid_value("/edits", "a `count` of 0 replaces nothing"));
         }
         good_hash(args.hash.as_deref())?;
         args.path.hold(scope, "/path", &[Kind::File])

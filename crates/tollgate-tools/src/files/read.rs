@@ -14,7 +14,7 @@ use super::{
     Files, builtin,
     lines::{Lines, Window},
     listing, picture,
-    read_file::{USUAL_LINES, absent, more, span, text},
+    read_file::{USUAL_LINES, absent, good_window, more, span, text},
 };
 use crate::{
     beneath::{Asked, Held, Kind, failure, shown},
@@ -26,6 +26,8 @@ pub(super) const NAMES: &[&str] = &["read", "fs_read", "fsRead"];
 /// The tool `read`.
 #[derive(Debug)]
 pub struct Read(pub(super) Arc<Files>);
+
+const MOST_LOOKS: usize = 50;
 
 /// The looks, in order.
 #[derive(Debug, Deserialize)]
@@ -85,7 +87,7 @@ impl Tool for Read {
             "properties": {"operations": {
                 "type": "array",
                 "minItems": 1,
-                "maxItems": 50,
+                "description": "The looks, at most 50, in the order of their answers.",
                 "items": {"oneOf": [
                     {
                         "type": "object",
@@ -93,8 +95,8 @@ impl Tool for Read {
                         "properties": {
                             "mode": mode("line"),
                             "path": path,
-                            "offset": {"type": "integer", "minimum": 1, "description": "The first line, counted from 1."},
-                            "limit": {"type": "integer", "minimum": 1, "description": "How many lines; 2000 unless given."},
+                            "offset": {"type": "integer", "description": "The first line, counted from 1."},
+                            "limit": {"type": "integer", "description": "How many lines; 2000 unless given."},
                         },
                         "required": ["mode", "path"],
                         "additionalProperties": false,
@@ -105,7 +107,7 @@ impl Tool for Read {
                         "properties": {
                             "mode": mode("directory"),
                             "path": path,
-                            "depth": {"type": "integer", "minimum": 1, "maximum": listing::DEEPEST, "description": "How many levels; 1 unless given."},
+                            "depth": {"type": "integer", "description": format!("How many levels, at most {}; 1 unless given.", listing::DEEPEST)},
                         },
                         "required": ["mode", "path"],
                         "additionalProperties": false,
@@ -138,7 +140,16 @@ impl Tool for Read {
     }
 
     async fn check(&self, scope: &Scope, args: &Args) -> Result<(), Refusal> {
+        if args.operations.len() > MOST_LOOKS {
+            return Err(Refusal::invalid_value(
+                "/operations",
+                format!("at most {MOST_LOOKS} looks in one call"),
+            ));
+        }
         for (at, operation) in args.operations.iter().enumerate() {
+            if let Operation::Line { offset, limit, .. } = operation {
+                good_window(&format!("/operations/{at}"), *offset, *limit)?;
+            }
             operation.path().hold(scope, &format!("/operations/{at}/path"), &[operation.wants()])?;
         }
         Ok(())

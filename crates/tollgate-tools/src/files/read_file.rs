@@ -45,8 +45,8 @@ impl Tool for ReadFile {
             "type": "object",
             "properties": {
                 "path": {"type": "string", "description": "The file, from the working folder."},
-                "offset": {"type": "integer", "minimum": 1, "description": "The first line, counted from 1."},
-                "limit": {"type": "integer", "minimum": 1, "description": "How many lines; 2000 unless given."},
+                "offset": {"type": "integer", "description": "The first line, counted from 1."},
+                "limit": {"type": "integer", "description": "How many lines; 2000 unless given."},
             },
             "required": ["path"],
             "additionalProperties": false,
@@ -66,6 +66,7 @@ impl Tool for ReadFile {
     }
 
     async fn check(&self, scope: &Scope, args: &Args) -> Result<(), Refusal> {
+        good_window("", args.offset, args.limit)?;
         args.path.hold(scope, "/path", &[Kind::File])
     }
 
@@ -84,6 +85,17 @@ impl Tool for ReadFile {
             Output::text(lines.text).and(Item::Json { json: meta })
         };
         Ok(output.untrusted())
+    }
+}
+
+/// Lines are counted from 1, and none is no wish. Bounds in the schema would keep providers from being strict.
+pub(super) fn good_window(pointer: &str, offset: Option<u64>, limit: Option<u64>) -> Result<(), Refusal> {
+    match (offset, limit) {
+        (Some(0), _) => Err(Refusal::invalid_value(format!("{pointer}/offset"), "lines are counted from 1")),
+        (_, Some(0)) => {
+            Err(Refusal::invalid_value(format!("{pointer}/limit"), "at least one line is to be read"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -16,7 +16,7 @@ use tollgate::{
 };
 
 use super::{
-    grep::{here, named},
+    grep::{good_limit, here, named},
     walk::Filter,
 };
 use crate::{
@@ -72,13 +72,13 @@ impl Tool for Glob {
         let schema = json!({
             "type": "object",
             "properties": {
-                "pattern": {"type": "string", "minLength": 1, "description": "As `*.rs` for a name anywhere below, or `src/**/*.ts` for a path from the folder."},
+                "pattern": {"type": "string", "description": "As `*.rs` for a name anywhere below, or `src/**/*.ts` for a path from the folder."},
                 "path": {"type": "string", "description": "The folder; the working folder unless given."},
                 "kind": {"enum": ["file", "folder", "any"], "description": "Files unless given."},
                 "ignore_case": flag("Capital or small does not matter."),
                 "hidden": flag("Hidden files too."),
                 "no_ignore": flag("What .gitignore and the like leave out too."),
-                "limit": {"type": "integer", "minimum": 1, "maximum": LARGEST_LIMIT, "description": "How many at most; 500 unless given."},
+                "limit": {"type": "integer", "description": "How many at most; 500 unless given."},
             },
             "required": ["pattern"],
             "additionalProperties": false,
@@ -99,6 +99,7 @@ impl Tool for Glob {
 
     async fn check(&self, scope: &Scope, args: &Args) -> Result<(), Refusal> {
         args.query.matcher()?;
+        good_limit(args.query.limit)?;
         args.path.hold(scope, "/path", &[Kind::Folder])
     }
 
@@ -113,7 +114,7 @@ impl Tool for Glob {
 impl Query {
     fn matcher(&self) -> Result<GlobMatcher, Refusal> {
         let pattern = self.pattern.strip_prefix("./").unwrap_or(&self.pattern);
-        if pattern.starts_with('/') || pattern.split('/').any(|part| part == "..") {
+        if pattern.is_empty() || pattern.starts_with('/') || pattern.split('/').any(|part| part == "..") {
             return Err(Refusal::invalid_value(
                 "/pattern",
                 "a pattern starts at the folder and stays below it",

@@ -56,8 +56,6 @@ struct Query {
     #[serde(default)]
     ignore_case: bool,
     #[serde(default)]
-    smart_case: bool,
-    #[serde(default)]
     word: bool,
     #[serde(default)]
     multiline: bool,
@@ -83,6 +81,17 @@ enum Shown {
 const USUAL_LIMIT: usize = 250;
 const LARGEST_LIMIT: usize = 10_000;
 
+const MOST_CONTEXT: usize = 100;
+
+/// Nothing at all is no wish.
+pub(super) fn good_limit(limit: Option<usize>) -> Result<(), Refusal> {
+    if limit == Some(0) {
+        Err(Refusal::invalid_value("/limit", "at least one is to be shown"))
+    } else {
+        Ok(())
+    }
+}
+
 pub(super) fn here() -> Asked {
     ".".to_owned().into()
 }
@@ -92,26 +101,24 @@ impl Tool for Grep {
 
     fn spec(&self) -> ToolSpec {
         let flag = |what: &str| json!({"type": "boolean", "description": what});
-        let list = |what: &str| json!({"type": "array", "items": {"type": "string"}, "maxItems": 100, "description": what});
+        let list = |what: &str| json!({"type": "array", "items": {"type": "string"}, "description": what});
         let schema = json!({
             "type": "object",
             "properties": {
                 "pattern": {"type": "string", "description": "A regular expression, as ripgrep takes it."},
                 "path": {"type": "string", "description": "A file or folder; the working folder unless given."},
                 "output": {"enum": ["content", "files", "count"], "description": "Matching lines (unless given), only the files, or how many lines match in each."},
-                "before": {"type": "integer", "minimum": 0, "maximum": 100, "description": "Lines of context before each match."},
-                "after": {"type": "integer", "minimum": 0, "maximum": 100, "description": "Lines of context after each match."},
+                "before": {"type": "integer", "description": "Lines of context before each match."},
+                "after": {"type": "integer", "description": "Lines of context after each match."},
                 "literal": flag("The pattern is plain text."),
                 "ignore_case": flag("Capital or small does not matter."),
-                "smart_case": flag("It matters only if the pattern has a capital."),
                 "word": flag("Whole words only."),
                 "multiline": flag("A match may span lines, and `.` matches line breaks too."),
                 "globs": list("Only paths these match, as `*.rs`; with `!` in front, all but those."),
                 "types": list("Only these types of files, as `rust`, `py`, `js`."),
-                "types_not": list("All but these types."),
                 "hidden": flag("Hidden files too."),
                 "no_ignore": flag("What .gitignore and the like leave out too."),
-                "limit": {"type": "integer", "minimum": 1, "maximum": LARGEST_LIMIT, "description": "How many lines or files at most; 250 unless given."},
+                "limit": {"type": "integer", "description": "How many lines or files at most; 250 unless given."},
             },
             "required": ["pattern"],
             "additionalProperties": false,
@@ -133,6 +140,11 @@ impl Tool for Grep {
 
     async fn check(&self, scope: &Scope, args: &Args) -> Result<(), Refusal> {
         args.query.matcher()?;
+        good_limit(args.query.limit)?;
+        if args.query.before > MOST_CONTEXT || args.query.after > MOST_CONTEXT {
+            let message = format!("at most {MOST_CONTEXT} lines of context");
+            return Err(Refusal::invalid_value("/before", message));
+        }
         args.filter.walk(Path::new("."))?;
         args.path.hold(scope, "/path", &[Kind::File, Kind::Folder])
     }
@@ -156,7 +168,6 @@ impl Query {
         builder
             .multi_line(true)
             .case_insensitive(self.ignore_case)
-            .case_smart(self.smart_case)
             .word(self.word)
             .fixed_strings(self.literal)
             .dot_matches_new_line(self.multiline);

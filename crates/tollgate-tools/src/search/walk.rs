@@ -15,8 +15,6 @@ pub(super) struct Filter {
     /// Only files of these types, as ripgrep names them.
     #[serde(default)]
     pub(super) types: Vec<String>,
-    #[serde(default)]
-    pub(super) types_not: Vec<String>,
     /// Hidden files too.
     #[serde(default)]
     pub(super) hidden: bool,
@@ -51,14 +49,11 @@ impl Filter {
             }
             walk.overrides(globs.build().map_err(|error| bad_glob("/globs", &error))?);
         }
-        if !(self.types.is_empty() && self.types_not.is_empty()) {
+        if !self.types.is_empty() {
             let mut types = TypesBuilder::new();
             types.add_defaults();
             for name in &self.types {
                 types.select(name);
-            }
-            for name in &self.types_not {
-                types.negate(name);
             }
             walk.types(types.build().map_err(|error| {
                 Refusal::invalid_value("/types", error.to_string())
