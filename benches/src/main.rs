@@ -9,6 +9,7 @@ mod phases;
 mod gather;
 mod catalog;
 mod policy;
+mod files;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -20,6 +21,7 @@ fn main() {
         ("A thousand calls of one turn", gather::rows()),
         ("Ten thousand tools", catalog::rows()),
         ("Decisions", policy::rows()),
+        ("Files and search", files::rows(&runtime)),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));
     std::process::exit(i32::from(good.contains(&false)));

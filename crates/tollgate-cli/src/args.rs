@@ -44,6 +44,8 @@ pub(crate) enum Command {
     /// Questions that wait for a person
     #[command(subcommand)]
     Approvals(Approvals),
+    /// Takes back what the file tools changed last
+    Undo(Undo),
     /// What is set up, what is not, and what to do about it
     Doctor(Plain),
     /// A short demonstration on mock tools
@@ -398,6 +400,25 @@ pub(crate) struct Init {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = UNDO_HELP)]
+pub(crate) struct Undo {
+    /// Only changes of these files
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// How many changes, newest first
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) count: usize,
+    /// Show what would happen; nothing is touched
+    #[arg(long)]
+    pub(crate) preview: bool,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+const UNDO_HELP: &str = "Only files inside the roots that still are as the tools left them are touched; what something else \
+                         changed since is left alone, and that is said.";
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct Plain {
     #[command(flatten)]
     shared: Shared,
@@ -492,6 +513,7 @@ impl Command {
             Self::Policy(PolicyCommand::Lint(lint)) => &mut lint.shared,
             Self::Trust(trust) => &mut trust.shared,
             Self::Init(init) => &mut init.shared,
+            Self::Undo(undo) => &mut undo.shared,
             Self::Demo(demo) => &mut demo.shared,
             Self::Completions(completions) => &mut completions.shared,
             Self::Approvals(Approvals::List(plain)) => &mut plain.shared,

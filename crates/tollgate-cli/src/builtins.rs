@@ -1,9 +1,9 @@
 //! The built-in tools. They are there unless mocks take their place: with `--mocks` nothing real can happen.
 
 use tollgate::{Registry, catalog::RegistryError};
-use tollgate_tools::command::Shell;
+use tollgate_tools::{command::Shell, files::Files, journal::Journal, search::Search};
 
-use crate::{args::Environment, exit::Fault, mocks::Wanted};
+use crate::{args::Environment, exit::Fault, mocks::Wanted, world};
 
 /// The built-in tools a command needs.
 pub(crate) fn registry(wanted: Wanted<'_>) -> Result<Registry, Fault> {
@@ -21,11 +21,18 @@ pub(crate) fn registry(wanted: Wanted<'_>) -> Result<Registry, Fault> {
 }
 
 fn register(only: Option<&str>) -> Result<Registry, RegistryError> {
-    shell().register(Registry::new(), only)
+    let registry = shell().register(Registry::new(), only)?;
+    let registry = Files::new(journal()).register(registry, only)?;
+    Search::new().register(registry, only)
 }
 
 /// The shell tools, with what a child may know of our environment.
 pub(crate) fn shell() -> std::sync::Arc<Shell> {
     let Environment { home, .. } = Environment::read();
     Shell::new(tollgate_tools::process::Environment::of(std::env::vars_os(), [""; 0]), home)
+}
+
+/// What the tools changed, in the folder of the person's own data.
+pub(crate) fn journal() -> Option<Journal> {
+    world::undo_folder(&Environment::read()).map(Journal::at)
 }

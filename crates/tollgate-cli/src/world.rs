@@ -108,7 +108,7 @@ pub(crate) fn given_rules(shared: &Shared) -> impl Iterator<Item = (&'static str
         .flat_map(|(option, stance, rules)| rules.iter().map(move |rule| (option, stance, rule.as_str())))
 }
 
-fn scope(shared: &Shared) -> Result<Scope, Fault> {
+pub(crate) fn scope(shared: &Shared) -> Result<Scope, Fault> {
     let roots = roots(shared)?;
     let mut scope = Scope::new(Run::new(run_id()), Workspace::with_roots(working_folder(&roots), roots));
     scope.route = shared.route.as_ref().map(Route::new);
@@ -160,6 +160,11 @@ pub(crate) fn desk(environment: &Environment) -> Option<Arc<dyn Desk>> {
 /// Where long results are kept; `None` when nothing says where a person's files are.
 pub(crate) fn results_folder(shared: &Shared, environment: &Environment) -> Option<PathBuf> {
     shared.results.clone().or_else(|| config::data_folder(environment).map(|folder| folder.join("results")))
+}
+
+/// Where what the file tools change is kept; `None` when nothing says where a person's files are.
+pub(crate) fn undo_folder(environment: &Environment) -> Option<PathBuf> {
+    config::data_folder(environment).map(|folder| folder.join("undo"))
 }
 
 /// An id no other run of this machine has.

@@ -6,3 +6,8 @@ pub mod hook_command;
 pub mod shell;
 pub mod sandbox;
 pub mod command;
+pub mod beneath;
+mod blocking;
+pub mod journal;
+pub mod files;
+pub mod search;

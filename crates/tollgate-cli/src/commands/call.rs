@@ -17,8 +17,8 @@ pub(crate) fn run(call: &Call, shared: &Shared) -> Result<Exit, Fault> {
     if let Some(key) = &call.idempotency_key {
         proposed = proposed.with_key(key);
     }
-    // Every body here is a mock, and a mock waits without blocking: one thread holds the call and its deadlines, and
-    // starting more would take as long as the whole rest.
+    // Bodies wait without blocking and have threads of their own for what does: one thread holds the call and its
+    // deadlines, and starting more would take as long as the whole rest.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
     let walked = runtime.block_on(async {

@@ -30,6 +30,8 @@ struct Report {
     roots: Vec<PathBuf>,
     concurrency: Option<usize>,
     results: Option<Results>,
+    /// Where what the file tools change is kept for `tollgate undo`.
+    undo: Option<PathBuf>,
     tools: usize,
     mocks: Vec<File>,
     config: Vec<ConfigFile>,
@@ -127,7 +129,12 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         .mocks
         .iter()
         .filter_map(|path| mocks::open(path).map(|mocks| (path.clone(), mocks)).map_err(&mut note).ok());
-    let loaded = Loaded::of(parsed.collect(), Wanted::All);
+    let parsed: Vec<_> = parsed.collect();
+    let loaded = if shared.mocks.is_empty() {
+        Loaded::load(&[], Wanted::All).map_err(&mut note).unwrap_or_default()
+    } else {
+        Loaded::of(parsed, Wanted::All)
+    };
     let results = world::results_folder(shared, environment).and_then(|folder| {
         usable(&folder).map(|()| Results { exists: folder.exists(), folder }).map_err(&mut note).ok()
     });
@@ -164,6 +171,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         roots,
         concurrency,
         results,
+        undo: world::undo_folder(environment),
         tools: loaded.registry.specs().count(),
         mocks: loaded.files.into_iter().map(File::from).collect(),
         config,
@@ -237,6 +245,9 @@ fn advice(shared: &Shared, loaded: &Loaded, keeps: bool, rules: &[Rule], files: 
     if loaded.is_empty() {
         advice.push("no tools are loaded: give --mocks FILE.".to_owned());
     }
+    if !keeps && shared.mocks.is_empty() {
+        advice.push("what the file tools change cannot be undone: set TOLLGATE_HOME.".to_owned());
+    }
     if !keeps {
         advice
             .push("long results are cut and not kept: give --results DIR, or set TOLLGATE_HOME.".to_owned());
@@ -272,6 +283,9 @@ fn told(report: &Report) -> String {
     if let Some(Results { folder, exists }) = &report.results {
         let made = if *exists { "" } else { " (made on first use)" };
         line("results", &format!("{}{made}", folder.display()));
+    }
+    if let Some(folder) = &report.undo {
+        line("undo", &format!("{} (what file tools changed)", folder.display()));
     }
     line("tools", &report.tools.to_string());
     for file in &report.mocks {

@@ -16,6 +16,7 @@ mod policy;
 mod trust;
 mod init;
 mod approvals;
+mod undo;
 mod doctor;
 mod demo;
 mod completions;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Trust(trust) => trust::run(&trust, shared),
         Command::Init(init) => init::run(&init, shared),
         Command::Approvals(approvals) => approvals::run(&approvals, shared),
+        Command::Undo(undo) => undo::run(&undo, shared),
         Command::Doctor(_) => doctor::run(shared),
         Command::Demo(demo) => demo::run(&demo, shared),
         Command::Completions(completions) => completions::run(&completions),

@@ -79,14 +79,15 @@ fn wrong_arguments_are_told_one_by_one_with_the_nearest_name() {
 
 #[test]
 fn without_tools_the_answer_says_to_give_some() {
-    let ran = World::new().run(&["call", "read_file", "{}"]);
+    let world = World::with(&tools(&[]));
+    let ran = world.on_mocks(&["call", "read_file", "{}"]);
     assert_eq!(ran.code, Some(3));
     assert_eq!(
         ran.err,
         "refused at 0 resolve: read_file\n  reason There is no tool \"read_file\".\n  \
          hint:  no tools are loaded: give --mocks FILE with a tool of that name.\n"
     );
-    let ran = World::new().run(&["call", "read_file", "{}", "--json"]);
+    let ran = world.on_mocks(&["call", "read_file", "{}", "--json"]);
     assert_eq!(ran.status(), ("refused".to_owned(), "unknown_tool".to_owned()));
     assert_eq!(ran.err, "note: no tools are loaded; give --mocks FILE.\n");
 }

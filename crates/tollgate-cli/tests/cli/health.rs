@@ -8,20 +8,24 @@ fn a_bare_machine_is_healthy_and_told_what_is_missing() {
     let here = world.path().canonicalize().unwrap();
     let ran = world.run(&["doctor"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    let (tools, rest): (Vec<_>, Vec<_>) =
+        ran.out.lines().partition(|line| line.trim_start().starts_with("tools "));
+    // The built-in tools, however many there are.
+    assert!(tools[0].trim_start_matches("  tools").trim().parse::<usize>().unwrap() >= 6, "{tools:?}");
     assert_eq!(
-        ran.out,
+        rest.join("\n"),
         format!(
             "tollgate {}\n  \
              root         {}\n  \
              concurrency  10 calls of a batch at once (TOLLGATE_MAX_CONCURRENCY)\n  \
-             results      {}/.local/share/tollgate/results (made on first use)\n  \
-             tools        0\n  \
+             results      {1}/.local/share/tollgate/results (made on first use)\n  \
+             undo         {1}/.local/share/tollgate/undo (what file tools changed)\n  \
              asking       nobody can be asked from this command line\n  \
-             hint:        no tools are loaded: give --mocks FILE.\n",
+             hint:        no rules are given: what needs a yes is refused, with exit code 4; give --allow RULE.",
             env!("CARGO_PKG_VERSION"),
             here.display(),
-            world.path().display(),
         )
+        .replacen(&format!("{}/.local", here.display()), &format!("{}/.local", world.path().display()), 2)
     );
 }
 
@@ -51,7 +55,8 @@ fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
         ran.json(),
         json!({
             "version": env!("CARGO_PKG_VERSION"), "ok": true, "roots": [world.path().canonicalize().unwrap()],
-            "concurrency": 10, "results": {"folder": "kept", "exists": false}, "tools": 2,
+            "concurrency": 10, "results": {"folder": "kept", "exists": false}, "undo": world.path().join(".local/share/tollgate/undo"),
+            "tools": 2,
             "mocks": [{"file": "mocks.json", "tools": 2, "routes": ["reading"], "set_aside": [{"tool": "bare", "reason":
                 "it has no schema of its arguments (`input_schema`, `inputSchema` or `parameters`)"}]}],
             "config": [],

@@ -20,6 +20,7 @@ mod turns;
 mod schemas;
 mod catalogue;
 mod health;
+mod files;
 mod demonstration;
 mod policies;
 mod terminal;

@@ -16,7 +16,8 @@ use crate::{
     event::{Trail, What},
     guard::{End, Fence, Ledger, Written, panic_text},
     outcome::{
-        Answer, Item, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, preview_of,
+        Answer, Item, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, neutralise,
+        preview_of,
     },
     tool::{Origin, ResultLimit},
 };
@@ -49,7 +50,9 @@ impl Call<Finished> {
         let (outcome, offloaded) = if replayed {
             (outcome, offloaded)
         } else {
-            let (outcome, offloaded) = fit(outcome, limit, records, &mut base.trail).await;
+            let (mut outcome, offloaded) = fit(outcome, limit, records, &mut base.trail).await;
+            // The one place where what a tool said becomes what everyone is told, whichever door it leaves by.
+            neutralise(&mut outcome, trust);
             (outcome, offloaded.map(Box::new))
         };
         let mut settled = base.answer(label, outcome, Phase::Execute);
@@ -142,7 +145,11 @@ async fn unharmed<T>(work: impl Future<Output = Result<T, String>>) -> Result<T,
 /// What a bridged tool, or one that talks to the outside, gives back is data and never instructions.
 fn trust_of(invocation: &super::Invocation, outcome: &Outcome) -> Trust {
     let outside = invocation.tool.spec.id.origin != Origin::Builtin || invocation.effects.open_world;
-    let marked = matches!(outcome, Outcome::Ok(output) if output.untrusted);
+    let marked = match outcome {
+        Outcome::Ok(output) => output.untrusted,
+        Outcome::Failed(failure) => failure.untrusted,
+        Outcome::Refused(_) => false,
+    };
     if outside || marked { Trust::UntrustedContent } else { Trust::TrustedSystem }
 }
 

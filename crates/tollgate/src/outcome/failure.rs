@@ -29,6 +29,7 @@ pub struct FailureDetails {
     pub hint: Option<String>,
     /// When a retry may work, where the other side said so.
     pub retry_after: Option<Duration>,
+    pub(crate) untrusted: bool,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -65,6 +66,7 @@ impl Failure {
             message: message.into(),
             hint: None,
             retry_after: None,
+            untrusted: false,
             source: None,
         }))
     }
@@ -80,6 +82,13 @@ impl Failure {
     #[must_use]
     pub fn after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
+        self
+    }
+
+    /// The same, marked as quoting content nobody vouches for.
+    #[must_use]
+    pub fn untrusted(mut self) -> Self {
+        self.untrusted = true;
         self
     }
 

@@ -7,8 +7,13 @@ mod settled;
 mod preview;
 mod offload;
 mod stored;
+mod neutral;
+mod fence;
 
 pub use failure::{Failure, FailureDetails, FailureKind};
+pub(crate) use fence::Fence;
+pub(crate) use neutral::neutralise;
+pub use neutral::visible;
 pub use offload::{FolderResults, Offloaded, Part, ResultRef, ResultStore, StoreFault};
 pub use output::{IntoOutput, Item, Json, Output, Trust};
 pub use preview::Preview;

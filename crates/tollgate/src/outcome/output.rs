@@ -45,9 +45,9 @@ pub enum Item {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// Made by us or by a built-in tool from inside the workspace.
+    /// Made by us.
     TrustedSystem,
-    /// Bridged, fetched or from a tool that talks to the outside: data, never instructions.
+    /// Bridged, fetched, read from a file or from a tool that talks to the outside: data, never instructions.
     UntrustedContent,
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use super::{Provider, anthropic, history::NO_OUTPUT, image, openai_chat, openai_responses};
-use crate::outcome::{Failure, FailureKind, Item, Outcome, Refusal, RefusalCode, Settled, Status};
+use crate::outcome::{Failure, FailureKind, Fence, Item, Outcome, Refusal, RefusalCode, Settled, Status};
 
 /// The next message with the results of a turn, in the order given.
 ///
@@ -64,12 +64,14 @@ pub(super) enum Piece<'a> {
 
 /// The parts of an answer, at least one, no text among them empty. Only an answer that is ok has pictures.
 pub(super) fn pieces(answer: &Settled) -> Vec<Piece<'_>> {
+    let fence = Fence::of(answer);
     let output = match &answer.outcome {
         Outcome::Ok(output) => output,
         Outcome::Refused(refusal) => return vec![error_text(refused(answer, refusal))],
-        Outcome::Failed(failure) => return vec![error_text(failed(answer, failure))],
+        Outcome::Failed(failure) => return vec![error_text(failed(answer, failure, fence.as_ref()))],
     };
-    let mut pieces: Vec<_> = output.items.iter().filter_map(piece).collect();
+    let pieces = output.items.iter().filter_map(piece);
+    let mut pieces: Vec<_> = pieces.map(|piece| fenced(piece, fence.as_ref())).collect();
     if pieces.is_empty() {
         pieces.push(Piece::Text(Cow::Borrowed(NO_OUTPUT)));
     }
@@ -110,6 +112,13 @@ fn piece(item: &Item) -> Option<Piece<'_>> {
     }
 }
 
+fn fenced<'a>(piece: Piece<'a>, fence: Option<&Fence>) -> Piece<'a> {
+    match (piece, fence) {
+        (Piece::Text(text), Some(fence)) => Piece::Text(Cow::Owned(fence.around(&text))),
+        (piece, _) => piece,
+    }
+}
+
 fn error_text(mut error: Map<String, Value>) -> Piece<'static> {
     error.retain(|_, value| !value.is_null());
     Piece::Text(Cow::Owned(Value::Object(error).to_string()))
@@ -129,13 +138,17 @@ fn refused(answer: &Settled, refusal: &Refusal) -> Map<String, Value> {
     )
 }
 
-fn failed(answer: &Settled, failure: &Failure) -> Map<String, Value> {
+fn failed(answer: &Settled, failure: &Failure, fence: Option<&Fence>) -> Map<String, Value> {
     let hint = failure.hint.as_deref().or(match failure.kind {
         FailureKind::Retryable => Some("Nothing was done; trying again is safe."),
         FailureKind::Fatal => None,
         FailureKind::Unknown => Some("Whether it took effect is not known: look before doing it again."),
     });
-    let reason = if failure.message.trim().is_empty() { "no reason given" } else { &failure.message };
+    let reason = match fence {
+        _ if failure.message.trim().is_empty() => Cow::Borrowed("no reason given"),
+        Some(fence) => Cow::Owned(fence.around(&failure.message)),
+        None => Cow::Borrowed(&*failure.message),
+    };
     entries(
         answer,
         [
