@@ -8,9 +8,6 @@ mod snapshot;
 mod offer;
 pub mod lint;
 
-#[cfg(test)]
-mod lint_tests;
-
 pub use deferred::{Loaded, ToolSearch, ToolSearchArgs};
 pub use filter::Filter;
 pub use offer::{Aside, WireOffer};
