@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 
 use crate::{
     schema::{BadSchema, Compiled},
-    tool::{BadName, Erased, Origin, Route, Tool, ToolId, ToolSpec, erase},
+    tool::{BadName, Erased, Origin, Route, Tool, ToolId, ToolName, ToolSpec, erase},
 };
 
 /// The tools of a program. Registering returns a new registry; an old one never changes.
@@ -106,28 +106,24 @@ impl Registry {
 
     fn add(&mut self, tool: Arc<dyn Erased>) -> Result<(), RegistryError> {
         let spec = tool.spec();
-        let name = spec.id.to_string();
-        let schema = |source| RegistryError::Schema { tool: name.clone(), source };
+        let schema = |source| RegistryError::Schema { tool: spec.id.to_string(), source };
         let input = Compiled::arguments(&spec.input_schema).map_err(schema)?;
         let output = spec.output_schema.as_ref().map(Compiled::any).transpose().map_err(schema)?;
+        let label = label(&spec.id);
         // An alias from outside could take the place of a built-in, so only built-ins have them.
         let aliases = if spec.id.origin == Origin::Builtin { &spec.aliases[..] } else { &[] };
-        let wanted: Vec<Arc<str>> = std::iter::once(label(&spec.id))
-            .chain(aliases.iter().map(|alias| alias.as_str().into()))
-            .collect();
-        for wanted in &wanted {
-            if let Some(by) = self.taken.get(wanted) {
-                return Err(RegistryError::Duplicate {
-                    tool: name,
-                    name: wanted.to_string(),
-                    by: by.to_string(),
-                });
-            }
+        let wanted = || std::iter::once(&label).chain(aliases.iter().map(ToolName::shared));
+        if let Some((name, by)) = wanted().find_map(|name| Some((name, self.taken.get(name)?))) {
+            return Err(RegistryError::Duplicate {
+                tool: spec.id.to_string(),
+                name: name.to_string(),
+                by: by.to_string(),
+            });
         }
-        for wanted in &wanted {
-            self.taken.insert(wanted.clone(), spec.id.clone());
+        for name in wanted() {
+            self.taken.insert(name.clone(), spec.id.clone());
         }
-        self.tools.push(Arc::new(Registered { label: wanted[0].clone(), spec, input, output, tool }));
+        self.tools.push(Arc::new(Registered { label, spec, input, output, tool }));
         Ok(())
     }
 }
@@ -136,11 +132,11 @@ impl Registry {
 /// already, `server__tool` otherwise.
 pub(crate) fn label(id: &ToolId) -> Arc<str> {
     match &id.origin {
-        Origin::Builtin => id.name.as_str().into(),
+        Origin::Builtin => id.name.shared().clone(),
         Origin::Server(server) => {
             let own = id.name.as_str();
             if own.starts_with(&format!("mcp__{server}__")) || own.starts_with(&format!("{server}__")) {
-                own.into()
+                id.name.shared().clone()
             } else {
                 format!("{server}__{own}").into()
             }

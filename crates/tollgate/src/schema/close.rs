@@ -7,8 +7,16 @@ use super::{dialect::Dialect, flatten::flatten, formats::is_checked, modern::mod
 /// A schema that is closed wherever it names properties and says nothing of others.
 pub(crate) struct Closed {
     pub(crate) schema: Value,
-    /// Whether formats must be checked; `None` leaves it to the draft.
-    pub(crate) checks_formats: Option<bool>,
+    pub(crate) formats: Formats,
+}
+
+/// Whether formats are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Formats {
+    /// As the draft says.
+    AsDraft,
+    /// Whatever the draft says.
+    Checked,
 }
 
 /// The same schema, closed.
@@ -17,16 +25,16 @@ pub(crate) struct Closed {
 /// object together, so only the place where they come together can say what is left over. A nested object
 /// without `properties` is a free map and stays one.
 pub(crate) fn closed(schema: &Value) -> Closed {
-    let (mut schema, checks_formats) = match renewed(schema) {
-        Some(renewed) => (renewed, Some(true)),
-        None => (schema.clone(), None),
+    let (mut schema, formats) = match renewed(schema) {
+        Some(renewed) => (renewed, Formats::Checked),
+        None => (schema.clone(), Formats::AsDraft),
     };
     let old = Dialect::named(&schema).is_some_and(|named| named.is_ok_and(Dialect::ref_stands_alone));
     if let Value::Object(root) = &mut schema {
         root.entry("properties").or_insert_with(|| json!({}));
     }
     close_position(&mut schema, old);
-    Closed { schema, checks_formats }
+    Closed { schema, formats }
 }
 
 /// A schema of draft 7 in the words of 2020-12, where it needs them to be closed: the old draft has no
