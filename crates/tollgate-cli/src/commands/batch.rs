@@ -12,7 +12,7 @@ use tollgate::{
     wire::{
         MAX_BODY_BYTES, ModelTurn, Provider, Stop, TurnEvent, TurnReader, WireError, fault_message,
         plain::{self, Context},
-        read_turn, results_message,
+        read_turn, results_for,
     },
 };
 
@@ -46,12 +46,12 @@ pub(crate) fn run(batch: &Batch, shared: &Shared) -> Result<Exit, Fault> {
         if let Some(events) = events {
             events.finish();
         }
-        Ok((answers, told_faults(turn.faults, &turn.stop)))
+        Ok((turn.message, answers, told_faults(turn.faults, &turn.stop)))
     });
     // A body that will not stop does not keep the program: its call is answered.
     runtime.shutdown_background();
-    let (answers, faults) = walked?;
-    words::data(&message(provider, &answers, &faults).to_string())?;
+    let (turn, answers, faults) = walked?;
+    words::data(&message(provider, &turn, &answers, &faults).to_string())?;
     Ok(Exit::Done)
 }
 
@@ -245,7 +245,7 @@ fn told_faults(mut faults: Vec<String>, stop: &Stop) -> Vec<String> {
     faults
 }
 
-fn message(provider: Option<Provider>, answers: &[Settled], faults: &[String]) -> Value {
+fn message(provider: Option<Provider>, turn: &Value, answers: &[Settled], faults: &[String]) -> Value {
     for fault in faults {
         words::talk(&format!("note: {}", words::visible(fault)));
     }
@@ -256,7 +256,7 @@ fn message(provider: Option<Provider>, answers: &[Settled], faults: &[String]) -
             if answers.is_empty() {
                 words::talk("note: the turn holds no call; there is nothing to answer.");
             }
-            results_message(provider, answers)
+            results_for(provider, turn, answers)
         }
     }
 }
