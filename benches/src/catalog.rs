@@ -62,7 +62,7 @@ fn registered(name: &str, count: usize, further: Further) -> Row {
     };
     let tools = || (0..count).map(|at| tool(at, further)).collect::<Vec<_>>();
     let (floor, figure) = best_of(5, compile, tools, |tools| Registry::new().with_each(tools));
-    Row::ratio(name, "bare compilation of their schemas", floor, figure, Some(1.3))
+    Row::ratio(name, "bare compilation of their schemas, one thread", floor, figure, Some(1.3))
 }
 
 /// The rows about many tools.

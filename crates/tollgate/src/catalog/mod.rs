@@ -1,5 +1,6 @@
 //! What a model is offered: tools, registered once, and the snapshot a turn is judged against.
 
+mod bulk;
 mod registry;
 mod filter;
 mod search;

@@ -4,6 +4,7 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use foldhash::fast::RandomState;
 
+use super::bulk::{Ready, compile, compile_all};
 use crate::{
     schema::{BadSchema, Compiled},
     tool::{BadName, Erased, Origin, Route, Tool, ToolId, ToolName, ToolSpec, erase},
@@ -73,14 +74,24 @@ impl Registry {
 
     /// The same with one tool more.
     pub fn with(mut self, tool: impl Tool) -> Result<Self, RegistryError> {
-        self.add(erase(tool))?;
+        let tool = erase(tool);
+        let spec = tool.spec();
+        let ready = compile(&spec);
+        self.add(tool, spec, ready)?;
         Ok(self)
     }
 
     /// The same with every tool that can be registered, and why the others cannot. Takes time in proportion to
-    /// the tools, where [`Registry::with`] would have to be given a copy for each that may fail.
+    /// the tools, where [`Registry::with`] would have to be given a copy for each that may fail; of many, the
+    /// schemas are compiled on all cores.
     pub fn with_each<T: Tool>(mut self, tools: impl IntoIterator<Item = T>) -> (Self, Vec<RegistryError>) {
-        let errors = tools.into_iter().filter_map(|tool| self.add(erase(tool)).err()).collect();
+        let tools: Vec<_> = tools.into_iter().map(erase).collect();
+        let specs: Vec<_> = tools.iter().map(|tool| tool.spec()).collect();
+        let compiled = compile_all(&specs);
+        self.tools.reserve(tools.len());
+        self.taken.reserve(tools.len());
+        let added = tools.into_iter().zip(specs).zip(compiled);
+        let errors = added.filter_map(|((tool, spec), ready)| self.add(tool, spec, ready).err()).collect();
         (self, errors)
     }
 
@@ -104,11 +115,14 @@ impl Registry {
         &self.routes
     }
 
-    fn add(&mut self, tool: Arc<dyn Erased>) -> Result<(), RegistryError> {
-        let spec = tool.spec();
-        let schema = |source| RegistryError::Schema { tool: spec.id.to_string(), source };
-        let input = Compiled::arguments(&spec.input_schema).map_err(schema)?;
-        let output = spec.output_schema.as_ref().map(Compiled::any).transpose().map_err(schema)?;
+    fn add(
+        &mut self,
+        tool: Arc<dyn Erased>,
+        spec: ToolSpec,
+        ready: Result<Ready, BadSchema>,
+    ) -> Result<(), RegistryError> {
+        let Ready { input, output } =
+            ready.map_err(|source| RegistryError::Schema { tool: spec.id.to_string(), source })?;
         let label = label(&spec.id);
         // An alias from outside could take the place of a built-in, so only built-ins have them.
         let aliases = if spec.id.origin == Origin::Builtin { &spec.aliases[..] } else { &[] };

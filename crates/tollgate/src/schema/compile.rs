@@ -53,12 +53,16 @@ impl Compiled {
             Some(other) => return Err(BadSchema::NotAnObject(format!("type {other}"))),
         }
         let closed = closed(&schema);
+        if closed.refers {
+            comes_to_an_end(&closed.schema)?;
+        }
         Ok(Self { validator: build(&closed.schema, closed.formats)?, schema })
     }
 
     /// Compiles a schema as it is.
     pub fn any(schema: impl Into<Schema>) -> Result<Self, BadSchema> {
         let schema = schema.into();
+        comes_to_an_end(&schema)?;
         Ok(Self { validator: build(&schema, Formats::AsDraft)?, schema })
     }
 
@@ -80,10 +84,11 @@ static AS_DRAFT: LazyLock<ValidationOptions<'static>> = LazyLock::new(|| {
 static CHECKED: LazyLock<ValidationOptions<'static>> =
     LazyLock::new(|| AS_DRAFT.clone().should_validate_formats(true));
 
+fn comes_to_an_end(schema: &Value) -> Result<(), BadSchema> {
+    endless_reference(schema).map_or(Ok(()), |reference| Err(BadSchema::Endless(reference)))
+}
+
 fn build(schema: &Value, formats: Formats) -> Result<Validator, BadSchema> {
-    if let Some(reference) = endless_reference(schema) {
-        return Err(BadSchema::Endless(reference));
-    }
     let options = match formats {
         Formats::AsDraft => &*AS_DRAFT,
         Formats::Checked => &*CHECKED,
