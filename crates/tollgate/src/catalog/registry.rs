@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use foldhash::fast::RandomState;
 
-use super::bulk::{Ready, compile, compile_all};
+use super::bulk::{Open, Ready, compile, compile_all};
 use crate::{
     schema::{BadSchema, Compiled},
     tool::{BadName, Erased, Origin, Route, Tool, ToolId, ToolName, ToolSpec, erase},
@@ -16,6 +16,7 @@ pub struct Registry {
     tools: Vec<Arc<Registered>>,
     taken: HashMap<Arc<str>, ToolId, RandomState>,
     routes: HashMap<Route, Vec<String>>,
+    open: Open,
 }
 
 /// A tool with everything that is computed once.
@@ -76,7 +77,7 @@ impl Registry {
     pub fn with(mut self, tool: impl Tool) -> Result<Self, RegistryError> {
         let tool = erase(tool);
         let spec = tool.spec();
-        let ready = compile(&spec);
+        let ready = compile(&spec, &self.open);
         self.add(tool, spec, ready)?;
         Ok(self)
     }
@@ -87,12 +88,20 @@ impl Registry {
     pub fn with_each<T: Tool>(mut self, tools: impl IntoIterator<Item = T>) -> (Self, Vec<RegistryError>) {
         let tools: Vec<_> = tools.into_iter().map(erase).collect();
         let specs: Vec<_> = tools.iter().map(|tool| tool.spec()).collect();
-        let compiled = compile_all(&specs);
+        let compiled = compile_all(&specs, &self.open);
         self.tools.reserve(tools.len());
         self.taken.reserve(tools.len());
         let added = tools.into_iter().zip(specs).zip(compiled);
         let errors = added.filter_map(|((tool, spec), ready)| self.add(tool, spec, ready).err()).collect();
         (self, errors)
+    }
+
+    /// The same, but tools of this origin that are registered from now on take fields their schema says nothing
+    /// of. Elsewhere silence means that there are none, so that a mistyped field is an error and no no-op.
+    #[must_use]
+    pub fn open_where_silent(mut self, origin: Origin) -> Self {
+        self.open.insert(origin);
+        self
     }
 
     /// The same with a route: a name under which only these tools are exposed.

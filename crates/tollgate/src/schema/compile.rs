@@ -43,20 +43,19 @@ impl Compiled {
     /// Compiles the schema of a tool's arguments, closed where it is silent.
     pub fn arguments(schema: impl Into<Schema>) -> Result<Self, BadSchema> {
         let schema = schema.into();
-        let Value::Object(map) = &*schema else {
-            return Err(BadSchema::NotAnObject(crate::json::shorten(&schema.to_string(), 60)));
-        };
-        match map.get("type") {
-            None => {}
-            Some(Value::String(name)) if name == "object" => {}
-            Some(Value::Array(names)) if names.iter().any(|name| name == "object") => {}
-            Some(other) => return Err(BadSchema::NotAnObject(format!("type {other}"))),
-        }
+        speaks_of_objects(&schema)?;
         let closed = closed(&schema);
         if closed.refers {
             comes_to_an_end(&closed.schema)?;
         }
         Ok(Self { validator: build(&closed.schema, closed.formats)?, schema })
+    }
+
+    /// Compiles the schema of a tool's arguments; where it is silent about further fields, they are taken.
+    pub fn open_arguments(schema: impl Into<Schema>) -> Result<Self, BadSchema> {
+        let schema = schema.into();
+        speaks_of_objects(&schema)?;
+        Self::any(schema)
     }
 
     /// Compiles a schema as it is.
@@ -83,6 +82,18 @@ static AS_DRAFT: LazyLock<ValidationOptions<'static>> = LazyLock::new(|| {
 });
 static CHECKED: LazyLock<ValidationOptions<'static>> =
     LazyLock::new(|| AS_DRAFT.clone().should_validate_formats(true));
+
+fn speaks_of_objects(schema: &Value) -> Result<(), BadSchema> {
+    let Value::Object(map) = schema else {
+        return Err(BadSchema::NotAnObject(crate::json::shorten(&schema.to_string(), 60)));
+    };
+    match map.get("type") {
+        None => Ok(()),
+        Some(Value::String(name)) if name == "object" => Ok(()),
+        Some(Value::Array(names)) if names.iter().any(|name| name == "object") => Ok(()),
+        Some(other) => Err(BadSchema::NotAnObject(format!("type {other}"))),
+    }
+}
 
 fn comes_to_an_end(schema: &Value) -> Result<(), BadSchema> {
     endless_reference(schema).map_or(Ok(()), |reference| Err(BadSchema::Endless(reference)))
