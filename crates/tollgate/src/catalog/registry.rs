@@ -146,7 +146,7 @@ impl Registry {
         for name in wanted() {
             self.taken.insert(name.clone(), spec.id.clone());
         }
-        self.tools.push(Arc::new(Registered { label, spec, input, output, tool }));
+        self.tools.push(Arc::new(Registered { spec, label, input, output, tool }));
         Ok(())
     }
 }
