@@ -10,6 +10,7 @@ mod gather;
 mod catalog;
 mod policy;
 mod files;
+mod stream;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -22,6 +23,7 @@ fn main() {
         ("Ten thousand tools", catalog::rows()),
         ("Decisions", policy::rows()),
         ("Files and search", files::rows(&runtime)),
+        ("A streamed turn of one megabyte", stream::rows()),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));
     std::process::exit(i32::from(good.contains(&false)));

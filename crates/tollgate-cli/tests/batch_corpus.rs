@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 
 const CORPUS: &str = include_str!("../../tollgate/tests/corpus/toolcall.jsonl");
 
+/// Further turns, with the label of every answer in call order.
+const TURNS: &str = include_str!("data/turns.jsonl");
+
 fn tools_file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tollgate/tests/corpus/tools.json")
 }
@@ -134,7 +137,7 @@ fn answered(format: &str, message: &Value) -> Answered {
         "openai-responses" => {
             for item in message.as_array().unwrap() {
                 match item["type"].as_str().unwrap() {
-                    "function_call_output" => {
+                    "function_call_output" | "custom_tool_call_output" => {
                         let text = item["output"].as_str().unwrap();
                         take(&item["call_id"], text, refused(text));
                     }
@@ -161,8 +164,8 @@ fn answered(format: &str, message: &Value) -> Answered {
     found
 }
 
-/// What is wrong with the answer, if anything.
-fn fault(format: &str, context: Option<&Value>, feed: &Feed, good: &[&str]) -> Option<String> {
+/// What is wrong with the answer, if anything. `good` holds for each answer the labels that are right.
+fn fault(format: &str, context: Option<&Value>, feed: &Feed, good: &[Vec<&str>]) -> Option<String> {
     let output = batch(format, context, feed);
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.code() != Some(0) {
@@ -175,10 +178,10 @@ fn fault(format: &str, context: Option<&Value>, feed: &Feed, good: &[&str]) -> O
     if once != ids {
         return Some(format!("an id is answered twice: {ids:?}"));
     }
-    match &labels[..] {
-        [label] if good.contains(label) => None,
-        _ => Some(format!("{labels:?}, not {good:?}: {message:.300} {err:.300}")),
+    if labels.len() == good.len() && labels.iter().zip(good).all(|(label, good)| good.contains(label)) {
+        return None;
     }
+    Some(format!("{labels:?}, not {good:?}: {message:.300} {err:.300}"))
 }
 
 #[test]
@@ -191,6 +194,23 @@ fn every_case_is_answered_as_labelled_by_the_program() {
         let format = input["provider"].as_str().unwrap().replace('_', "-");
         let mut good = vec![case["label"].as_str().unwrap()];
         good.extend(case["accept"].as_array().into_iter().flatten().filter_map(Value::as_str));
+        for feed in feeds(input) {
+            if let Some(fault) = fault(&format, input.get("context"), &feed, &[good.clone()]) {
+                wrong.push(format!("{} ({}; {}): {fault}", case["id"], feed.way, case["why"]));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_call_of_every_further_turn_is_answered_as_labelled() {
+    let mut wrong = Vec::new();
+    for case in TURNS.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        let input = &case["input"];
+        let format = input["provider"].as_str().unwrap().replace('_', "-");
+        let labels = case["labels"].as_array().unwrap();
+        let good: Vec<_> = labels.iter().map(|label| vec![label.as_str().unwrap()]).collect();
         for feed in feeds(input) {
             if let Some(fault) = fault(&format, input.get("context"), &feed, &good) {
                 wrong.push(format!("{} ({}; {}): {fault}", case["id"], feed.way, case["why"]));

@@ -212,3 +212,44 @@ async fn a_turn_keeps_its_tools_while_others_replace_them() {
     let next = gate.call(&scope(), Proposed::new("1", "read", r#"{"path":"a"}"#)).await;
     assert_eq!(next.refusal().unwrap().code, RefusalCode::UnknownTool);
 }
+
+#[tokio::test]
+async fn an_origin_that_is_left_open_takes_fields_its_schemas_are_silent_about_and_no_other_does() {
+    let tools = [bridged("loose", "a"), bridged("tight", "a")];
+    let open = Registry::new().open_where_silent(Origin::Server("loose".into()));
+    let (registry, errors) = open.with_each(tools);
+    assert!(errors.is_empty());
+    let gate = Tollgate::builder(registry).policy(Rules::new().allow("*").unwrap()).build();
+    let calls = ["loose__a", "tight__a"].map(|name| Proposed::new(name, name, r#"{"path": "p", "more": 1}"#));
+    let answers = gate.turn(&scope()).run(calls.to_vec()).await;
+    let codes: Vec<_> = answers.iter().map(|answer| answer.refusal().map(|refusal| refusal.code)).collect();
+    assert_eq!(codes, [None, Some(RefusalCode::InvalidArguments)]);
+}
+
+#[test]
+fn a_bulk_on_all_cores_is_registered_in_order_and_sets_aside_what_one_by_one_would_refuse() {
+    let schema = |at: usize| match at % 100 {
+        7 => json!({"type": "string"}),
+        8 => json!({"type": "object", "properties": {"a": {"type": "sting"}}}),
+        9 => json!({"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}}),
+        _ => json!({"type": "object", "properties": {"a": {"type": "string", "maxLength": at}}}),
+    };
+    let tool = |at: usize| {
+        // Every hundredth takes the name of the one before it.
+        let name = format!("tool_{}", if at % 100 == 50 { at - 1 } else { at });
+        ToolBuilder::new(&name, "Does.", schema(at))
+            .unwrap()
+            .run(|_, _| Box::pin(async { Ok(Output::text("")) }))
+    };
+    let (bulk, errors) = Registry::new().with_each((0..1_000).map(tool));
+    let (mut single, mut refused) = (Registry::new(), Vec::new());
+    for at in 0..1_000 {
+        match single.clone().with(tool(at)) {
+            Ok(with) => single = with,
+            Err(error) => refused.push(error),
+        }
+    }
+    assert_eq!((errors.len(), errors), (40, refused));
+    let names = |registry: &Registry| registry.specs().map(|spec| spec.name().to_owned()).collect::<Vec<_>>();
+    assert_eq!(names(&bulk), names(&single));
+}

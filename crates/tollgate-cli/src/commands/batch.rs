@@ -12,12 +12,12 @@ use tollgate::{
     wire::{
         MAX_BODY_BYTES, ModelTurn, Provider, Stop, TurnEvent, TurnReader, WireError, fault_message,
         plain::{self, Context},
-        read_turn, results_message,
+        read_turn, results_for,
     },
 };
 
 use crate::{
-    args::{Batch, OnAsk, Shared},
+    args::{Batch, Shared},
     events::Writer,
     exit::{Exit, Fault},
     input,
@@ -46,22 +46,13 @@ pub(crate) fn run(batch: &Batch, shared: &Shared) -> Result<Exit, Fault> {
         if let Some(events) = events {
             events.finish();
         }
-        Ok((answers, told_faults(turn.faults, &turn.stop)))
+        Ok((turn.message, answers, told_faults(turn.faults, &turn.stop)))
     });
     // A body that will not stop does not keep the program: its call is answered.
     runtime.shutdown_background();
-    let (answers, faults) = walked?;
-    words::data(&message(provider, &answers, &faults).to_string())?;
-    Ok(exit(&answers, shared.on_ask))
-}
-
-/// A results message that was printed is all there is to do, unless the person wants to hear of questions.
-fn exit(answers: &[Settled], on_ask: Option<OnAsk>) -> Exit {
-    let asked = |settled: &Settled| Exit::of(settled, on_ask) == Exit::NeedsPerson;
-    match on_ask {
-        Some(OnAsk::Fail | OnAsk::Park) if answers.iter().any(asked) => Exit::NeedsPerson,
-        _ => Exit::Done,
-    }
+    let (turn, answers, faults) = walked?;
+    words::data(&message(provider, &turn, &answers, &faults).to_string())?;
+    Ok(Exit::Done)
 }
 
 /// What the command line says about where the turn stands.
@@ -254,7 +245,7 @@ fn told_faults(mut faults: Vec<String>, stop: &Stop) -> Vec<String> {
     faults
 }
 
-fn message(provider: Option<Provider>, answers: &[Settled], faults: &[String]) -> Value {
+fn message(provider: Option<Provider>, turn: &Value, answers: &[Settled], faults: &[String]) -> Value {
     for fault in faults {
         words::talk(&format!("note: {}", words::visible(fault)));
     }
@@ -265,7 +256,7 @@ fn message(provider: Option<Provider>, answers: &[Settled], faults: &[String]) -
             if answers.is_empty() {
                 words::talk("note: the turn holds no call; there is nothing to answer.");
             }
-            results_message(provider, answers)
+            results_for(provider, turn, answers)
         }
     }
 }

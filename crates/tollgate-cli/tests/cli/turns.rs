@@ -215,3 +215,16 @@ fn the_events_of_a_turn_are_on_stderr_where_they_are_asked_for() {
     let ran = batch(&world(), "plain", turn, &["--trace-events"]);
     assert!(ran.err.lines().any(|line| line.contains("\"event\":\"executed\"")), "{ran:?}");
 }
+
+#[test]
+fn an_empty_text_of_arguments_is_no_empty_object_even_where_nothing_is_required() {
+    for (arguments, code) in [("", "invalid_json"), ("null", "invalid_arguments"), ("{}", "")] {
+        let call =
+            json!({"id": "a", "type": "function", "function": {"name": "echo", "arguments": arguments}});
+        let turn = json!({"role": "assistant", "tool_calls": [call]});
+        let ran = batch(&world(), "openai-chat", turn.to_string(), &[]);
+        let told = ran.json()[0]["content"].as_str().unwrap().to_owned();
+        let told: Value = serde_json::from_str(&told).unwrap_or_default();
+        assert_eq!(told["code"].as_str().unwrap_or_default(), code, "{arguments:?}: {told}");
+    }
+}

@@ -1,5 +1,6 @@
 //! What a model is offered: tools, registered once, and the snapshot a turn is judged against.
 
+mod bulk;
 mod registry;
 mod filter;
 mod search;
@@ -7,9 +8,6 @@ mod deferred;
 mod snapshot;
 mod offer;
 pub mod lint;
-
-#[cfg(test)]
-mod lint_tests;
 
 pub use deferred::{Loaded, ToolSearch, ToolSearchArgs};
 pub use filter::Filter;

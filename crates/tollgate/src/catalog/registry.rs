@@ -4,9 +4,10 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use foldhash::fast::RandomState;
 
+use super::bulk::{Open, Ready, compile, compile_all};
 use crate::{
     schema::{BadSchema, Compiled},
-    tool::{BadName, Erased, Origin, Route, Tool, ToolId, ToolSpec, erase},
+    tool::{BadName, Erased, Origin, Route, Tool, ToolId, ToolName, ToolSpec, erase},
 };
 
 /// The tools of a program. Registering returns a new registry; an old one never changes.
@@ -15,6 +16,7 @@ pub struct Registry {
     tools: Vec<Arc<Registered>>,
     taken: HashMap<Arc<str>, ToolId, RandomState>,
     routes: HashMap<Route, Vec<String>>,
+    open: Open,
 }
 
 /// A tool with everything that is computed once.
@@ -73,15 +75,33 @@ impl Registry {
 
     /// The same with one tool more.
     pub fn with(mut self, tool: impl Tool) -> Result<Self, RegistryError> {
-        self.add(erase(tool))?;
+        let tool = erase(tool);
+        let spec = tool.spec();
+        let ready = compile(&spec, &self.open);
+        self.add(tool, spec, ready)?;
         Ok(self)
     }
 
     /// The same with every tool that can be registered, and why the others cannot. Takes time in proportion to
-    /// the tools, where [`Registry::with`] would have to be given a copy for each that may fail.
+    /// the tools, where [`Registry::with`] would have to be given a copy for each that may fail; of many, the
+    /// schemas are compiled on all cores.
     pub fn with_each<T: Tool>(mut self, tools: impl IntoIterator<Item = T>) -> (Self, Vec<RegistryError>) {
-        let errors = tools.into_iter().filter_map(|tool| self.add(erase(tool)).err()).collect();
+        let tools: Vec<_> = tools.into_iter().map(erase).collect();
+        let specs: Vec<_> = tools.iter().map(|tool| tool.spec()).collect();
+        let compiled = compile_all(&specs, &self.open);
+        self.tools.reserve(tools.len());
+        self.taken.reserve(tools.len());
+        let added = tools.into_iter().zip(specs).zip(compiled);
+        let errors = added.filter_map(|((tool, spec), ready)| self.add(tool, spec, ready).err()).collect();
         (self, errors)
+    }
+
+    /// The same, but tools of this origin that are registered from now on take fields their schema says nothing
+    /// of. Elsewhere silence means that there are none, so that a mistyped field is an error and no no-op.
+    #[must_use]
+    pub fn open_where_silent(mut self, origin: Origin) -> Self {
+        self.open.insert(origin);
+        self
     }
 
     /// The same with a route: a name under which only these tools are exposed.
@@ -104,30 +124,29 @@ impl Registry {
         &self.routes
     }
 
-    fn add(&mut self, tool: Arc<dyn Erased>) -> Result<(), RegistryError> {
-        let spec = tool.spec();
-        let name = spec.id.to_string();
-        let schema = |source| RegistryError::Schema { tool: name.clone(), source };
-        let input = Compiled::arguments(&spec.input_schema).map_err(schema)?;
-        let output = spec.output_schema.as_ref().map(Compiled::any).transpose().map_err(schema)?;
+    fn add(
+        &mut self,
+        tool: Arc<dyn Erased>,
+        spec: ToolSpec,
+        ready: Result<Ready, BadSchema>,
+    ) -> Result<(), RegistryError> {
+        let Ready { input, output } =
+            ready.map_err(|source| RegistryError::Schema { tool: spec.id.to_string(), source })?;
+        let label = label(&spec.id);
         // An alias from outside could take the place of a built-in, so only built-ins have them.
         let aliases = if spec.id.origin == Origin::Builtin { &spec.aliases[..] } else { &[] };
-        let wanted: Vec<Arc<str>> = std::iter::once(label(&spec.id))
-            .chain(aliases.iter().map(|alias| alias.as_str().into()))
-            .collect();
-        for wanted in &wanted {
-            if let Some(by) = self.taken.get(wanted) {
-                return Err(RegistryError::Duplicate {
-                    tool: name,
-                    name: wanted.to_string(),
-                    by: by.to_string(),
-                });
-            }
+        let wanted = || std::iter::once(&label).chain(aliases.iter().map(ToolName::shared));
+        if let Some((name, by)) = wanted().find_map(|name| Some((name, self.taken.get(name)?))) {
+            return Err(RegistryError::Duplicate {
+                tool: spec.id.to_string(),
+                name: name.to_string(),
+                by: by.to_string(),
+            });
         }
-        for wanted in &wanted {
-            self.taken.insert(wanted.clone(), spec.id.clone());
+        for name in wanted() {
+            self.taken.insert(name.clone(), spec.id.clone());
         }
-        self.tools.push(Arc::new(Registered { label: wanted[0].clone(), spec, input, output, tool }));
+        self.tools.push(Arc::new(Registered { spec, label, input, output, tool }));
         Ok(())
     }
 }
@@ -136,11 +155,11 @@ impl Registry {
 /// already, `server__tool` otherwise.
 pub(crate) fn label(id: &ToolId) -> Arc<str> {
     match &id.origin {
-        Origin::Builtin => id.name.as_str().into(),
+        Origin::Builtin => id.name.shared().clone(),
         Origin::Server(server) => {
             let own = id.name.as_str();
             if own.starts_with(&format!("mcp__{server}__")) || own.starts_with(&format!("{server}__")) {
-                own.into()
+                id.name.shared().clone()
             } else {
                 format!("{server}__{own}").into()
             }

@@ -1,14 +1,25 @@
 //! Where a schema is silent about further fields, it means none: a mistyped field is an error, not a no-op.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{dialect::Dialect, flatten::flatten, formats::is_checked, modern::modern, walk::each_child_mut};
 
 /// A schema that is closed wherever it names properties and says nothing of others.
 pub(crate) struct Closed {
+    /// What it asks of a value; what it only tells people is left out.
     pub(crate) schema: Value,
-    /// Whether formats must be checked; `None` leaves it to the draft.
-    pub(crate) checks_formats: Option<bool>,
+    pub(crate) formats: Formats,
+    /// There is a reference in it.
+    pub(crate) refers: bool,
+}
+
+/// Whether formats are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Formats {
+    /// As the draft says.
+    AsDraft,
+    /// Whatever the draft says.
+    Checked,
 }
 
 /// The same schema, closed.
@@ -17,16 +28,13 @@ pub(crate) struct Closed {
 /// object together, so only the place where they come together can say what is left over. A nested object
 /// without `properties` is a free map and stays one.
 pub(crate) fn closed(schema: &Value) -> Closed {
-    let (mut schema, checks_formats) = match renewed(schema) {
-        Some(renewed) => (renewed, Some(true)),
-        None => (schema.clone(), None),
-    };
-    let old = Dialect::named(&schema).is_some_and(|named| named.is_ok_and(Dialect::ref_stands_alone));
-    if let Value::Object(root) = &mut schema {
-        root.entry("properties").or_insert_with(|| json!({}));
-    }
-    close_position(&mut schema, old);
-    Closed { schema, checks_formats }
+    let renewed = renewed(schema);
+    let formats = if renewed.is_some() { Formats::Checked } else { Formats::AsDraft };
+    let source = renewed.as_ref().unwrap_or(schema);
+    let old = Dialect::named(source).is_some_and(|named| named.is_ok_and(Dialect::ref_stands_alone));
+    let mut closer = Closer { old, refers: false };
+    let schema = closer.root(source);
+    Closed { schema, formats, refers: closer.refers }
 }
 
 /// A schema of draft 7 in the words of 2020-12, where it needs them to be closed: the old draft has no
@@ -76,35 +84,112 @@ fn forget_unchecked_formats(schema: &mut Value) -> Option<()> {
 
 const IN_PLACE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const IN_PLACE: [&str; 4] = ["if", "then", "else", "not"];
-const IN_PLACE_MAPS: [&str; 1] = ["dependentSchemas"];
-const CHILDREN: [&str; 5] =
-    ["items", "additionalItems", "additionalProperties", "contains", "unevaluatedItems"];
-const CHILD_LISTS: [&str; 2] = ["prefixItems", "items"];
-const CHILD_MAPS: [&str; 2] = ["properties", "patternProperties"];
-const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
-/// Closes a schema that stands at a place of its own in the value.
-fn close_position(schema: &mut Value, old: bool) {
-    close_below(schema, old);
-    let Value::Object(map) = schema else { return };
-    // One pass over the keys: looking up a dozen words one by one costs more than all the rest.
-    let (mut named, mut composed) = (false, false);
-    for key in map.keys() {
-        match key.as_str() {
-            "additionalProperties" | "unevaluatedProperties" => return,
-            "properties" => named = true,
-            "allOf" | "anyOf" | "oneOf" | "if" | "then" | "else" | "not" | "dependentSchemas" | "$ref" => {
-                composed = true;
-            }
-            _ => {}
+/// Copies a schema, closing it on the way.
+struct Closer {
+    /// What stands beside a reference has no meaning.
+    old: bool,
+    refers: bool,
+}
+
+/// What the schemas within a keyword speak of.
+#[derive(Clone, Copy)]
+enum About {
+    /// A place of their own in the value.
+    Part,
+    /// The same place as the schema around them, or any.
+    Same,
+}
+
+impl Closer {
+    /// The whole: its arguments are an object with properties, whether it says so or not.
+    fn root(&mut self, schema: &Value) -> Value {
+        let Value::Object(map) = schema else { return schema.clone() };
+        let mut copy = self.map(map);
+        if !copy.contains_key("properties") {
+            copy.insert("properties".to_owned(), Value::Object(Map::new()));
         }
+        self.close(&mut copy);
+        Value::Object(copy)
     }
-    if !composed {
-        if named {
-            map.insert("additionalProperties".into(), Value::Bool(false));
+
+    fn schema(&mut self, schema: &Value, about: About) -> Value {
+        let Value::Object(map) = schema else { return schema.clone() };
+        let mut copy = self.map(map);
+        if let About::Part = about {
+            self.close(&mut copy);
         }
-    } else if !old && (named || composes_objects(map)) {
-        map.insert("unevaluatedProperties".into(), Value::Bool(false));
+        Value::Object(copy)
+    }
+
+    /// Closes what lies below a schema, but not the schema itself.
+    fn map(&mut self, map: &Map<String, Value>) -> Map<String, Value> {
+        let mut copy = Map::with_capacity(map.len() + 1);
+        for (key, value) in map {
+            if let Some(value) = self.member(key, value) {
+                copy.insert(key.clone(), value);
+            }
+        }
+        copy
+    }
+
+    fn member(&mut self, key: &str, value: &Value) -> Option<Value> {
+        Some(match (key, value) {
+            // Words for people: a validator would copy and check them for nothing.
+            ("description" | "title" | "$comment", Value::String(_)) => return None,
+            ("properties" | "patternProperties", Value::Object(entries)) => {
+                self.entries(entries, About::Part)
+            }
+            ("$defs" | "definitions" | "dependentSchemas", Value::Object(entries)) => {
+                self.entries(entries, About::Same)
+            }
+            ("prefixItems" | "items", Value::Array(items)) => self.list(items, About::Part),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => self.list(parts, About::Same),
+            (
+                "items" | "additionalItems" | "additionalProperties" | "contains" | "unevaluatedItems",
+                child,
+            ) => self.schema(child, About::Part),
+            ("if" | "then" | "else" | "not", part) => self.schema(part, About::Same),
+            ("$ref", reference) => {
+                self.refers = true;
+                reference.clone()
+            }
+            (_, other) => other.clone(),
+        })
+    }
+
+    fn entries(&mut self, entries: &Map<String, Value>, about: About) -> Value {
+        let mut copy = Map::with_capacity(entries.len());
+        for (name, schema) in entries {
+            copy.insert(name.clone(), self.schema(schema, about));
+        }
+        Value::Object(copy)
+    }
+
+    fn list(&mut self, schemas: &[Value], about: About) -> Value {
+        schemas.iter().map(|schema| self.schema(schema, about)).collect()
+    }
+
+    /// Closes a schema that stands at a place of its own in the value.
+    fn close(&self, map: &mut Map<String, Value>) {
+        // One pass over the keys: looking up a dozen words one by one costs more than all the rest.
+        let (mut named, mut composed) = (false, false);
+        for key in map.keys() {
+            match key.as_str() {
+                "additionalProperties" | "unevaluatedProperties" => return,
+                "properties" => named = true,
+                "allOf" | "anyOf" | "oneOf" | "if" | "then" | "else" | "not" | "dependentSchemas"
+                | "$ref" => composed = true,
+                _ => {}
+            }
+        }
+        if !composed {
+            if named {
+                map.insert("additionalProperties".into(), Value::Bool(false));
+            }
+        } else if !self.old && (named || composes_objects(map)) {
+            map.insert("unevaluatedProperties".into(), Value::Bool(false));
+        }
     }
 }
 
@@ -115,29 +200,4 @@ fn composes_objects(map: &Map<String, Value>) -> bool {
         || lists.chain(map.get("then")).chain(map.get("else")).any(|part| {
             part.as_object().is_some_and(|part| part.contains_key("properties") || composes_objects(part))
         })
-}
-
-/// Closes what lies below a schema, but not the schema itself.
-fn close_below(schema: &mut Value, old: bool) {
-    let Value::Object(map) = schema else { return };
-    for (key, value) in map.iter_mut() {
-        let key = key.as_str();
-        match value {
-            Value::Object(entries) if CHILD_MAPS.contains(&key) => {
-                entries.values_mut().for_each(|child| close_position(child, old));
-            }
-            Value::Object(entries) if DEFINITIONS.contains(&key) || IN_PLACE_MAPS.contains(&key) => {
-                entries.values_mut().for_each(|part| close_below(part, old));
-            }
-            Value::Array(items) if CHILD_LISTS.contains(&key) => {
-                items.iter_mut().for_each(|child| close_position(child, old));
-            }
-            Value::Array(items) if IN_PLACE_LISTS.contains(&key) => {
-                items.iter_mut().for_each(|part| close_below(part, old));
-            }
-            child if CHILDREN.contains(&key) => close_position(child, old),
-            part if IN_PLACE.contains(&key) => close_below(part, old),
-            _ => {}
-        }
-    }
 }

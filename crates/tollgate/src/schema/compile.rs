@@ -1,14 +1,15 @@
 //! A schema compiled once, at registration; wrong ones are an error there and then.
 
-use std::sync::Arc;
+use std::sync::LazyLock;
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, ValidationOptions, Validator};
 use serde_json::Value;
 
 use super::{
-    close::closed,
+    close::{Formats, closed},
     cycle::endless_reference,
     explain::{property_names, violations},
+    shared::Schema,
 };
 use crate::outcome::Violation;
 
@@ -16,8 +17,8 @@ use crate::outcome::Violation;
 #[derive(Debug, Clone)]
 pub struct Compiled {
     validator: Validator,
-    /// What was compiled. The names in it are only looked for when there is a violation to explain.
-    schema: Arc<Value>,
+    /// The author's words. The names in it are only looked for when there is a violation to explain.
+    schema: Schema,
 }
 
 /// Why a schema cannot be used.
@@ -40,38 +41,28 @@ const BACKTRACK_LIMIT: usize = 20_000;
 
 impl Compiled {
     /// Compiles the schema of a tool's arguments, closed where it is silent.
-    pub fn arguments(schema: &Value) -> Result<Self, BadSchema> {
-        let Value::Object(map) = schema else {
-            return Err(BadSchema::NotAnObject(crate::json::shorten(&schema.to_string(), 60)));
-        };
-        match map.get("type") {
-            None => {}
-            Some(Value::String(name)) if name == "object" => {}
-            Some(Value::Array(names)) if names.iter().any(|name| name == "object") => {}
-            Some(other) => return Err(BadSchema::NotAnObject(format!("type {other}"))),
+    pub fn arguments(schema: impl Into<Schema>) -> Result<Self, BadSchema> {
+        let schema = schema.into();
+        speaks_of_objects(&schema)?;
+        let closed = closed(&schema);
+        if closed.refers {
+            comes_to_an_end(&closed.schema)?;
         }
-        let closed = closed(schema);
-        Self::build(closed.schema, closed.checks_formats)
+        Ok(Self { validator: build(&closed.schema, closed.formats)?, schema })
+    }
+
+    /// Compiles the schema of a tool's arguments; where it is silent about further fields, they are taken.
+    pub fn open_arguments(schema: impl Into<Schema>) -> Result<Self, BadSchema> {
+        let schema = schema.into();
+        speaks_of_objects(&schema)?;
+        Self::any(schema)
     }
 
     /// Compiles a schema as it is.
-    pub fn any(schema: &Value) -> Result<Self, BadSchema> {
-        Self::build(schema.clone(), None)
-    }
-
-    fn build(schema: Value, checks_formats: Option<bool>) -> Result<Self, BadSchema> {
-        if let Some(reference) = endless_reference(&schema) {
-            return Err(BadSchema::Endless(reference));
-        }
-        let mut options = jsonschema::options()
-            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT));
-        if let Some(checks) = checks_formats {
-            options = options.should_validate_formats(checks);
-        }
-        let validator = options
-            .build(&schema)
-            .map_err(|error| BadSchema::Invalid(crate::json::shorten(&error.to_string(), 300)))?;
-        Ok(Self { validator, schema: Arc::new(schema) })
+    pub fn any(schema: impl Into<Schema>) -> Result<Self, BadSchema> {
+        let schema = schema.into();
+        comes_to_an_end(&schema)?;
+        Ok(Self { validator: build(&schema, Formats::AsDraft)?, schema })
     }
 
     /// True when the value is what the schema asks for.
@@ -83,4 +74,35 @@ impl Compiled {
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         violations(&self.validator, value, &property_names(&self.schema))
     }
+}
+
+/// Made once: making them costs a third of compiling a small schema.
+static AS_DRAFT: LazyLock<ValidationOptions<'static>> = LazyLock::new(|| {
+    jsonschema::options().with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
+});
+static CHECKED: LazyLock<ValidationOptions<'static>> =
+    LazyLock::new(|| AS_DRAFT.clone().should_validate_formats(true));
+
+fn speaks_of_objects(schema: &Value) -> Result<(), BadSchema> {
+    let Value::Object(map) = schema else {
+        return Err(BadSchema::NotAnObject(crate::json::shorten(&schema.to_string(), 60)));
+    };
+    match map.get("type") {
+        None => Ok(()),
+        Some(Value::String(name)) if name == "object" => Ok(()),
+        Some(Value::Array(names)) if names.iter().any(|name| name == "object") => Ok(()),
+        Some(other) => Err(BadSchema::NotAnObject(format!("type {other}"))),
+    }
+}
+
+fn comes_to_an_end(schema: &Value) -> Result<(), BadSchema> {
+    endless_reference(schema).map_or(Ok(()), |reference| Err(BadSchema::Endless(reference)))
+}
+
+fn build(schema: &Value, formats: Formats) -> Result<Validator, BadSchema> {
+    let options = match formats {
+        Formats::AsDraft => &*AS_DRAFT,
+        Formats::Checked => &*CHECKED,
+    };
+    options.build(schema).map_err(|error| BadSchema::Invalid(crate::json::shorten(&error.to_string(), 300)))
 }

@@ -5,6 +5,7 @@
 //! which keeps its meaning: without references (`flatten`), in the words of the newest draft (`modern`), with as
 //! few combinators as it takes (`simplify`), the provider's way (`project`).
 
+mod shared;
 mod dialect;
 mod formats;
 mod walk;
@@ -31,3 +32,4 @@ pub use project::{
     Inverse, ProjectError, ProjectOptions, Projection, Report, ReportEntry, Target, check_provider_rules,
     project, project_with,
 };
+pub use shared::Schema;

@@ -55,7 +55,7 @@ fn every_form_a_list_of_tools_comes_in_loads_as_it_is() {
         let (tools, aside) = load(&form);
         assert_eq!(aside, [], "{form}");
         let [tool] = &tools[..] else { panic!("{form}") };
-        let read = (tool.name(), &*tool.description, &tool.input_schema, &tool.id.origin);
+        let read = (tool.name(), &*tool.description, &*tool.input_schema, &tool.id.origin);
         assert_eq!(read, ("read", "Reads.", &schema(), &Origin::Builtin), "{form}");
     }
 }

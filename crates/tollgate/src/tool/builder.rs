@@ -9,6 +9,7 @@ use super::{BadName, Cx, Effects, Scope, Tool, ToolSpec};
 use crate::{
     outcome::{Failure, Output, Refusal},
     policy::Opinion,
+    schema::Schema,
 };
 
 type EffectsFn = dyn Fn(&Scope, &Value) -> Effects + Send + Sync;
@@ -35,7 +36,11 @@ pub struct DynTool {
 
 impl ToolBuilder {
     /// Begins with a name, a description and the schema of the arguments.
-    pub fn new(name: &str, description: impl Into<Arc<str>>, input_schema: Value) -> Result<Self, BadName> {
+    pub fn new(
+        name: &str,
+        description: impl Into<Arc<str>>,
+        input_schema: impl Into<Schema>,
+    ) -> Result<Self, BadName> {
         ToolSpec::new(name, description, input_schema).map(Self::from_spec)
     }
 

@@ -44,6 +44,10 @@ impl ToolName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    pub(crate) fn shared(&self) -> &Arc<str> {
+        &self.0
+    }
 }
 
 /// Where a tool comes from. Only built-ins may claim aliases.

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::Value;
 
 use super::name::{BadName, Origin, ToolId, ToolName};
-use crate::guard::RetryPolicy;
+use crate::{guard::RetryPolicy, schema::Schema};
 
 /// Everything that is known about a tool before any call of it.
 ///
@@ -25,7 +25,7 @@ pub struct ToolSpec {
     /// What it is able to do, as `files.read` or `payments.write`: breakers count by it.
     pub capability: Option<Arc<str>>,
     /// JSON Schema of the arguments.
-    pub input_schema: Value,
+    pub input_schema: Schema,
     /// JSON Schema of the first JSON item of the output, checked on the way out.
     pub output_schema: Option<Value>,
     /// How much of a result the model gets before the rest is put aside.
@@ -108,14 +108,18 @@ pub const DEFAULT_RESULT_CHARS: usize = 25_000;
 
 impl ToolSpec {
     /// A spec with every default on the safe side.
-    pub fn new(name: &str, description: impl Into<Arc<str>>, input_schema: Value) -> Result<Self, BadName> {
+    pub fn new(
+        name: &str,
+        description: impl Into<Arc<str>>,
+        input_schema: impl Into<Schema>,
+    ) -> Result<Self, BadName> {
         Ok(Self {
             id: ToolId { origin: Origin::Builtin, name: ToolName::new(name)? },
             aliases: Vec::new(),
             description: description.into(),
             owner: None,
             capability: None,
-            input_schema,
+            input_schema: input_schema.into(),
             output_schema: None,
             max_result: ResultLimit::Chars(DEFAULT_RESULT_CHARS),
             timeouts: Timeouts::default(),

@@ -28,7 +28,7 @@ mod names;
 pub use history::{RepairReport, check, repair};
 pub use names::WireNames;
 pub use provider::{Provider, UnknownProvider};
-pub use results::{ChatImages, fault_message, results_message, results_message_with};
+pub use results::{ChatImages, fault_message, results_for, results_message, results_message_with};
 pub use stream::{TurnEvent, TurnReader};
 pub use tools::{CacheMark, WireTool, tools_array, tools_json};
 pub use turn::{MAX_BODY_BYTES, MAX_CALLS, ModelTurn, Stop, Usage, WireError};

@@ -11,15 +11,26 @@ use crate::outcome::{Failure, FailureKind, Fence, Item, Outcome, Refusal, Refusa
 ///
 /// Anthropic: one user message of `tool_result` blocks. Responses: an array of `function_call_output` items. Chat:
 /// an array of `role: tool` messages and, where there are pictures, one user message that shows them.
+///
+/// Calls that are not function calls are answered as such only by [`results_for`], which knows the turn.
 pub fn results_message(provider: Provider, answers: &[Settled]) -> Value {
     results_message_with(provider, answers, ChatImages::Shown)
+}
+
+/// The same, as an answer to this turn, given as its [`ModelTurn::message`](super::ModelTurn::message): each call
+/// in its own kind.
+pub fn results_for(provider: Provider, turn: &Value, answers: &[Settled]) -> Value {
+    match provider {
+        Provider::OpenAiResponses => openai_responses::results(answers, Some(turn)),
+        _ => results_message(provider, answers),
+    }
 }
 
 /// The same, for chat servers whose model may not see pictures.
 pub fn results_message_with(provider: Provider, answers: &[Settled], images: ChatImages) -> Value {
     match provider {
         Provider::Anthropic => anthropic::results(answers),
-        Provider::OpenAiResponses => openai_responses::results(answers),
+        Provider::OpenAiResponses => openai_responses::results(answers, None),
         Provider::OpenAiChat => openai_chat::results(answers, images),
     }
 }

@@ -387,3 +387,23 @@ fn a_stream_without_end_is_cut_and_keeps_a_bounded_amount() {
     assert!(pushes < 70, "{pushes} megabytes were taken");
     assert!(reader.finish().stop.is_cut());
 }
+
+#[test]
+fn of_two_calls_that_share_a_block_index_none_runs() {
+    let start = |id: &str| {
+        json!({"type": "content_block_start", "index": 0, "content_block":
+            {"type": "tool_use", "id": id, "name": "read", "input": {}}})
+    };
+    let stop = json!({"type": "content_block_stop", "index": 0});
+    let end = json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}});
+    let last = json!({"type": "message_stop"});
+    for events in [
+        vec![start("a"), stop.clone(), start("b"), stop.clone(), end.clone(), last.clone()],
+        vec![start("a"), start("b"), stop, end, last],
+    ] {
+        let lines: Vec<_> = events.iter().map(Value::to_string).collect();
+        let (_, turn) = read(Anthropic, &lines.join("\n"));
+        let broken = Some(RefusalCode::ProtocolError);
+        assert_eq!(calls(&turn), [("a", "read", "{}", broken), ("b", "read", "{}", broken)]);
+    }
+}

@@ -3,10 +3,10 @@ use serde_json::json;
 use super::{
     MAX_CALLS,
     Provider::{self, Anthropic, OpenAiChat, OpenAiResponses},
-    Stop,
+    Stop, TurnReader, results_for,
     test_turns::{assert_can_be_sent_back, code, one_call, read},
 };
-use crate::outcome::RefusalCode;
+use crate::outcome::{RefusalCode, Settled};
 
 #[test]
 fn a_call_is_found_with_its_id_name_and_the_very_text_of_its_arguments() {
@@ -283,4 +283,30 @@ fn the_old_form_of_a_chat_call_has_no_id_and_is_only_answered() {
     assert_eq!(code(&read(OpenAiChat, body)), Some(RefusalCode::ProtocolError));
     let empty = r#"{"role":"assistant","content":"x","function_call":{"name":"","arguments":""}}"#;
     assert!(read(OpenAiChat, empty).calls.is_empty());
+}
+
+#[test]
+fn a_call_with_free_text_is_answered_in_its_own_kind_and_never_run() {
+    let item = json!({"type": "custom_tool_call", "call_id": "c1", "name": "read", "input": "any text"});
+    let whole = json!({"status": "completed", "output": [item]}).to_string();
+    let events = [
+        json!({"type": "response.output_item.added", "output_index": 0, "item":
+            {"type": "custom_tool_call", "id": "ctc_1", "call_id": "c1", "name": "read", "input": ""}}),
+        json!({"type": "response.custom_tool_call_input.delta", "output_index": 0, "delta": "any text"}),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
+        json!({"type": "response.completed", "response": {"status": "completed", "output": [item]}}),
+    ];
+    let mut reader = TurnReader::new(OpenAiResponses);
+    events.iter().for_each(|event| drop(reader.push_event(&event.to_string())));
+    for turn in [read(OpenAiResponses, &whole), reader.finish()] {
+        assert_eq!(code(&turn), Some(RefusalCode::ProtocolError));
+        assert_eq!(turn.message, json!([item]));
+        assert_can_be_sent_back(OpenAiResponses, &turn);
+        let answers = [Settled::vanished(turn.calls[0].id.clone())];
+        let answer = results_for(OpenAiResponses, &turn.message, &answers);
+        assert_eq!(
+            (&answer[0]["type"], &answer[0]["call_id"]),
+            (&json!("custom_tool_call_output"), &json!("c1"))
+        );
+    }
 }

@@ -48,7 +48,7 @@ impl Budget {
                 Value::Array(items.iter().map(|item| self.copy(item)).collect::<Result<_, _>>()?)
             }
             Value::Object(map) => {
-                let mut copy = Map::new();
+                let mut copy = Map::with_capacity(map.len());
                 for (key, value) in map {
                     self.text(key)?;
                     copy.insert(key.clone(), self.copy(value)?);

@@ -257,3 +257,9 @@ fn recursion_can_be_followed_for_a_while() {
     assert_eq!(flat.schema, json!({"type": "object", "properties": {"child": one}}));
     assert_eq!(flat.cut, ["#"]);
 }
+
+#[test]
+fn an_id_that_is_only_a_name_is_an_anchor_where_no_draft_is_named() {
+    let schema = json!({"$ref": "#foo", "definitions": {"A": {"$id": "#foo", "type": "integer"}}});
+    assert_eq!(flatten(&schema), Ok(json!({"type": "integer"})));
+}

@@ -124,14 +124,16 @@ impl<'a> Index<'a> {
 
     fn note_anchors(&mut self, node: &'a Value, base: &Rc<str>) {
         let text = |keyword: &str| node.get(keyword).and_then(Value::as_str);
-        let names = if self.dialect >= Dialect::Draft2019 {
-            [text("$anchor").map(|name| (name, false)), text("$dynamicAnchor").map(|name| (name, true))]
-        } else {
-            // Before `$anchor` there was `"$id": "#name"`.
-            let name = text(self.dialect.id()).map(|id| split_fragment(id).1);
-            let stands_alone = node.get("$ref").is_some();
-            [name.filter(|name| !name.is_empty() && !stands_alone).map(|name| (name, false)), None]
-        };
+        // Before `$anchor` there was `"$id": "#name"`; a document that does not name its draft may be that old.
+        let stands_alone = self.dialect.ref_stands_alone() && node.get("$ref").is_some();
+        let fragment = text(self.dialect.id()).map(|id| split_fragment(id).1);
+        let old = fragment.filter(|name| !name.is_empty() && !name.starts_with('/') && !stands_alone);
+        let new = self.dialect >= Dialect::Draft2019;
+        let names = [
+            old.map(|name| (name, false)),
+            text("$anchor").filter(|_| new).map(|name| (name, false)),
+            text("$dynamicAnchor").filter(|_| new).map(|name| (name, true)),
+        ];
         for (name, dynamic) in names.into_iter().flatten() {
             let names = self.anchors.entry(Rc::clone(base)).or_default();
             names.entry(name).or_insert(Anchor { node, dynamic });

@@ -19,7 +19,10 @@ mod uri_tests;
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
 
-use self::inline::{Inliner, OnRecursion};
+use self::{
+    budget::Budget,
+    inline::{Inliner, OnRecursion},
+};
 use super::dialect::{Dialect, Unreadable};
 
 pub(super) use uri::percent_decoded;
@@ -47,7 +50,46 @@ pub(super) struct Flat {
 fn inlined(schema: &Value, recursion: OnRecursion) -> Result<Flat, FlattenError> {
     budget::check_depth(schema)?;
     let dialect = Dialect::of(schema).map_err(|Unreadable| FlattenError::dialect(schema))?;
+    if !speaks_of_names(schema, dialect) {
+        let schema = Budget::new().copy(schema)?;
+        return Ok(Flat { schema, cut: Vec::new() });
+    }
     Inliner::new(schema, dialect, recursion).run(schema)
+}
+
+/// Words that give a schema a name, or call it by one.
+const NAMING: [&str; 9] = [
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "$defs",
+    "definitions",
+    "$id",
+    "$anchor",
+    "$dynamicAnchor",
+    "$recursiveAnchor",
+];
+
+/// True when there may be something to inline or to leave out; most schemas of tools have nothing of the kind, and
+/// are the same without it. `$schema` further down changes how that part is read.
+fn speaks_of_names(schema: &Value, dialect: Dialect) -> bool {
+    let naming = |key: &str| key == dialect.id() || NAMING.contains(&key);
+    let mut stack = vec![schema];
+    while let Some(value) = stack.pop() {
+        match value {
+            Value::Object(map) => {
+                for (key, inner) in map {
+                    if naming(key) || (key == "$schema" && !std::ptr::eq(value, schema)) {
+                        return true;
+                    }
+                    stack.push(inner);
+                }
+            }
+            Value::Array(items) => stack.extend(items),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Why a schema cannot be flattened.

@@ -52,6 +52,12 @@ impl Block {
         self.json.push_str(json);
     }
 
+    /// Another block began under the same index.
+    pub(super) fn shares_its_index(&mut self) {
+        self.call =
+            self.call.take().map(|call| call.broken("Two blocks of the stream began under one index."));
+    }
+
     /// Gives the call the arguments that have come.
     pub(super) fn complete(&mut self) -> Option<&Proposed> {
         let mut call = self.call.take()?;

@@ -116,6 +116,12 @@ impl Stream {
         let index = read.index.unwrap_or(self.blocks.len() as u64);
         let mut block = Block::begin(index, raw, &fields, &mut track.ids);
         block.damaged = event.damaged;
+        // What comes for this index belongs to one of them, and nobody can tell to which.
+        let twins = self.blocks.iter_mut().filter(|other| read.index == Some(other.index));
+        for twin in twins {
+            twin.shares_its_index();
+            block.shares_its_index();
+        }
         track.says(&block.text, out);
         self.blocks.push(block);
     }

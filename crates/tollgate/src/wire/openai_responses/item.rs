@@ -2,7 +2,7 @@
 
 use serde_json::{Value, value::RawValue};
 
-use super::turn::{call_item, call_of, whole};
+use super::turn::{call_item, call_of, is_call, whole};
 use crate::{
     call::Proposed,
     wire::{
@@ -42,7 +42,7 @@ impl Item {
         stage: Stage,
         ids: &mut CallIds,
     ) -> Self {
-        let mut call = fields.says("type", "function_call").then(|| call_of(fields, ids));
+        let mut call = is_call(fields).then(|| call_of(fields, ids));
         if stage == Stage::Done {
             call = call.map(|call| whole(call, fields));
         }
@@ -88,7 +88,7 @@ impl Item {
     pub(super) fn confirm(&mut self, other: &Fields<'_>) {
         let own = Fields::read(&self.raw);
         let same = |key| own.as_ref().and_then(|own| own.text(key)) == other.text(key);
-        if !["call_id", "name", "arguments"].into_iter().all(same) {
+        if !["call_id", "name", "arguments", "input"].into_iter().all(same) {
             self.call =
                 self.call.take().map(|call| call.broken("The last event of the stream tells it otherwise."));
         }

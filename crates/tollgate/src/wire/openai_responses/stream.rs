@@ -6,7 +6,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     item::{Item, Stage},
     repair::tidy_items,
-    turn::{failure_of, message_text, stop_of, usage_of},
+    turn::{failure_of, is_call, message_text, stop_of, usage_of},
 };
 use crate::wire::{
     ModelTurn, Stop,
@@ -156,7 +156,7 @@ impl Stream {
         let is_begun = |item: &Item| stage == Stage::Done && !item.is_done() && item.matches(index, &id);
         let old = self.items.iter().rposition(is_begun);
         let track = &mut self.track;
-        let is_call = fields.says("type", "function_call");
+        let is_call = is_call(&fields);
         if !track.holds(raw.get().len(), out)
             || (old.is_none() && !track.begins_part(self.items.len(), out))
             || (old.is_none() && is_call && !track.begins_call(out))
@@ -234,7 +234,7 @@ impl Stream {
         let nothing_yet = self.items.is_empty();
         for (index, raw) in (0..).zip(output) {
             let Some(fields) = Fields::read(raw) else { continue };
-            let is_call = fields.says("type", "function_call");
+            let is_call = is_call(&fields);
             match self.items.iter_mut().find(|item| item.is_done() && item.is(index, &fields)) {
                 Some(known) if is_call || known.call.is_some() => known.confirm(&fields),
                 None if is_call || nothing_yet => self.place(event, raw, Some(index), Stage::Done, out),

@@ -40,7 +40,10 @@ fn read(raw: &RawValue) -> Result<Draft, WireError> {
         return Err(error);
     }
     if outputs.is_empty() {
-        if !["function_call", "message", "reasoning"].iter().any(|kind| fields.says("type", kind)) {
+        if !["function_call", "custom_tool_call", "message", "reasoning"]
+            .iter()
+            .any(|kind| fields.says("type", kind))
+        {
             return Err(odd("it has no `output`", Some(&fields)));
         }
         found.item(raw);
@@ -75,7 +78,7 @@ impl Found {
             self.faults.push("An output item is not an object.".to_owned());
             return;
         };
-        if item.says("type", "function_call") {
+        if is_call(&item) {
             let call = whole(call_of(&item, &mut self.ids), &item);
             self.items.push(call_item(raw, &call));
             self.calls.push(call);
@@ -106,12 +109,26 @@ impl Found {
     }
 }
 
-/// The call a `function_call` item is, or is becoming.
+/// True for an item that waits for an answer from outside.
+pub(super) fn is_call(item: &Fields<'_>) -> bool {
+    item.says("type", FUNCTION) || item.says("type", CUSTOM)
+}
+
+const FUNCTION: &str = "function_call";
+
+/// A call whose input is any text: offered to nobody here, so none of them can be run; all are answered.
+pub(super) const CUSTOM: &str = "custom_tool_call";
+
+/// The call an item is, or is becoming.
 pub(super) fn call_of(item: &Fields<'_>, ids: &mut CallIds) -> Proposed {
     let head = ids.head(Loose::of(item.get("call_id")), Loose::of(item.get("name")));
     let call = Arguments::of(item.get("arguments")).onto(head);
     match item.twice(&["type", "call_id", "name", "arguments", "status"]) {
         Some(key) => call.broken(stands_twice(key)),
+        None if item.says("type", CUSTOM) => call.broken(
+            "It is a call with free text (`custom_tool_call`), and every tool here takes JSON arguments: \
+             propose it as a function call.",
+        ),
         None => call,
     }
 }
@@ -130,10 +147,16 @@ pub(super) fn call_item(raw: &RawValue, call: &Proposed) -> Value {
         Some(Value::Object(item)) => item,
         _ => Map::new(),
     };
-    item.insert("type".to_owned(), json!("function_call"));
     item.insert("call_id".to_owned(), json!(call.id.as_str()));
     item.insert("name".to_owned(), json!(names::for_history(Provider::OpenAiResponses, &call.name)));
-    item.insert("arguments".to_owned(), json!(calls::for_history(call.input.as_str())));
+    if item.get("type").is_some_and(|kind| kind == CUSTOM) {
+        if !item.get("input").is_some_and(Value::is_string) {
+            item.insert("input".to_owned(), json!(""));
+        }
+    } else {
+        item.insert("type".to_owned(), json!(FUNCTION));
+        item.insert("arguments".to_owned(), json!(calls::for_history(call.input.as_str())));
+    }
     Value::Object(item)
 }
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::lint::{Declared, Hints, Level, Subject, lint};
+use super::{Declared, Hints, Level, Subject, lint};
 use crate::{
     tool::{ResultLimit, ToolSpec, Visibility},
     wire::Provider,
