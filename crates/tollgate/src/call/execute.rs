@@ -177,6 +177,7 @@ async fn wait_and_claim(
     let Some(key) = key else { return Ok(Ready::Start(slot, None, None)) };
     let start = Start {
         ticket: base.ticket,
+        run: base.scope.run.id().clone(),
         caller: base.scope.caller.clone(),
         key: key.clone(),
         fingerprint: Fingerprint::of(&invocation.tool.spec, &invocation.args),
