@@ -1,6 +1,6 @@
 //! Why a store cannot do its work, in words that say what to do.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 /// What went wrong with a store. Always with a way on: [`StoreError::hint`].
 #[derive(Debug, thiserror::Error)]
@@ -50,12 +50,12 @@ pub enum StoreError {
         place: String,
     },
     /// Another process kept the store locked for too long.
-    #[error("the store {place} is busy: another process has held it for longer than {waited_s} s")]
+    #[error("the store {place} is busy: another process has held it for longer than {waited:?}")]
     Busy {
         /// Where it is.
         place: String,
         /// How long we waited.
-        waited_s: u64,
+        waited: Duration,
     },
     /// The database said something else.
     #[error("the store failed: {0}")]
@@ -113,7 +113,7 @@ impl StoreError {
             Self::Full { place } => Self::Full { place: place.clone() },
             Self::ReadOnly { place } => Self::ReadOnly { place: place.clone() },
             Self::Corrupt { place, why } => Self::Corrupt { place: place.clone(), why: why.clone() },
-            Self::Busy { place, waited_s } => Self::Busy { place: place.clone(), waited_s: *waited_s },
+            Self::Busy { place, waited } => Self::Busy { place: place.clone(), waited: *waited },
             Self::Fenced => Self::Fenced,
             Self::Closed => Self::Closed,
             other => Self::Database(other.to_string()),

@@ -15,6 +15,7 @@ mod writer;
 mod store;
 mod ledger;
 mod trace;
+mod verify;
 #[doc(hidden)]
 pub mod failpoint;
 
@@ -23,6 +24,7 @@ pub use place::Place;
 pub use record::Line;
 pub use store::{Settings, Store};
 pub use trace::{Entry, RunSummary};
+pub use verify::{Broken, Report};
 
 /// Milliseconds since 1970, for people to read. Nothing is decided by it.
 fn now_ms() -> i64 {

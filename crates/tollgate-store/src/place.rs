@@ -4,6 +4,7 @@ use std::{
     fs::{DirBuilder, Permissions},
     os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use crate::{
@@ -76,16 +77,16 @@ impl Place {
     }
 
     /// A connection. The folders are made first, for this user alone.
-    pub(crate) fn connect(&self) -> Result<Box<dyn Db>, StoreError> {
+    pub(crate) fn connect(&self, patience: Duration) -> Result<Box<dyn Db>, StoreError> {
         private_folder(&self.folder)?;
         match &self.url {
             #[cfg(feature = "postgres")]
-            Some(url) => Ok(Box::new(crate::db::Postgres::connect(url)?)),
+            Some(url) => Ok(Box::new(crate::db::Postgres::connect(url, patience)?)),
             #[cfg(not(feature = "postgres"))]
             Some(_) => Err(StoreError::NoPostgres),
             None => {
                 private_folder(&self.owners())?;
-                Ok(Box::new(Sqlite::open(&self.folder.join("ledger.db"), &self.owners())?))
+                Ok(Box::new(Sqlite::open(&self.folder.join("ledger.db"), &self.owners(), patience)?))
             }
         }
     }

@@ -33,6 +33,14 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// How long anyone waits for the right to write. Longer than a lease: a process that stands still inside a
+    /// transaction keeps everyone waiting.
+    fn patience(self) -> Duration {
+        2 * self.lease
+    }
+}
+
 /// A handle to an open store. Clones are the same; with the last one everything is written and the store closed.
 #[derive(Clone)]
 pub struct Store {
@@ -46,6 +54,7 @@ pub(crate) struct Inner {
     reader: Mutex<Option<Box<dyn Db>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     recovered: usize,
+    patience: Duration,
 }
 
 impl Store {
@@ -60,7 +69,7 @@ impl Store {
     }
 
     fn open_here(place: Place, settings: Settings) -> Result<Self, StoreError> {
-        let mut db = place.connect()?;
+        let mut db = place.connect(settings.patience())?;
         schema::prepare(&mut *db, &place.shown())?;
         let key = Key::of(&place, &mut *db)?;
         let recovered = recover_gone(&mut *db, &key)?;
@@ -77,8 +86,15 @@ impl Store {
         };
         let thread = std::thread::Builder::new().name("tollgate-store".to_owned()).spawn(|| writer.run());
         let thread = thread.map_err(|source| StoreError::Io { path: place.path().to_owned(), source })?;
-        let inner =
-            Inner { place, key, desk, reader: Mutex::default(), writer: Mutex::new(Some(thread)), recovered };
+        let inner = Inner {
+            place,
+            key,
+            desk,
+            reader: Mutex::default(),
+            writer: Mutex::new(Some(thread)),
+            recovered,
+            patience: settings.patience(),
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -146,7 +162,7 @@ impl Store {
     fn read_here<T>(&self, work: impl FnOnce(&mut dyn Db) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let mut reader = lock(&self.inner.reader);
         if reader.as_ref().is_none_or(|db| db.is_lost()) {
-            *reader = Some(self.inner.place.connect()?);
+            *reader = Some(self.inner.place.connect(self.inner.patience)?);
         }
         reader.as_mut().map_or(Err(StoreError::Closed), |db| work(&mut **db))
     }

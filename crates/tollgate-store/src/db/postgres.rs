@@ -1,6 +1,6 @@
 //! PostgreSQL, by URL: for stores that processes of several machines share.
 
-use std::{collections::HashMap, error::Error};
+use std::{collections::HashMap, error::Error, time::Duration};
 
 use postgres::{
     Client, NoTls, Statement,
@@ -16,42 +16,57 @@ const LOCK_SPACE: &str = "hashtext('tollgate ' || current_schema())";
 pub(crate) struct Postgres {
     client: Client,
     place: String,
+    patience: Duration,
     prepared: HashMap<String, Statement>,
 }
 
 impl Postgres {
     /// Connects. The URL may name a schema with `options=-csearch_path%3Dname`.
-    pub(crate) fn connect(url: &str) -> Result<Self, StoreError> {
+    ///
+    /// A process that stands still inside a transaction would keep everyone from writing: the server ends its
+    /// session after a while, and with it its claims.
+    pub(crate) fn connect(url: &str, patience: Duration) -> Result<Self, StoreError> {
         let config: postgres::Config =
             url.parse().map_err(|error: postgres::Error| StoreError::BadPlace(error.to_string()))?;
         let place = format!("postgres database {}", config.get_dbname().unwrap_or("of the user"));
-        let client = config.connect(NoTls).map_err(|error| tell(&place, &error))?;
-        Ok(Self { client, place, prepared: HashMap::new() })
+        let mut client = config.connect(NoTls).map_err(|error| tell(&place, patience, &error))?;
+        let limits = format!(
+            "SET lock_timeout = {0}; SET idle_in_transaction_session_timeout = {1}",
+            patience.as_millis(),
+            patience.as_millis() / 2
+        );
+        client.batch_execute(&limits).map_err(|error| tell(&place, patience, &error))?;
+        Ok(Self { client, place, patience, prepared: HashMap::new() })
     }
 
     fn prepared(&mut self, sql: &str) -> Result<Statement, StoreError> {
         if let Some(statement) = self.prepared.get(sql) {
             return Ok(statement.clone());
         }
-        let statement = self.client.prepare(sql).map_err(|error| tell(&self.place, &error))?;
+        let statement = self.client.prepare(sql).map_err(|error| tell(&self.place, self.patience, &error))?;
         self.prepared.insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
 
     fn simple(&mut self, sql: &str) -> Result<(), StoreError> {
-        self.client.batch_execute(sql).map_err(|error| tell(&self.place, &error))
+        self.client.batch_execute(sql).map_err(|error| tell(&self.place, self.patience, &error))
     }
 
     fn ask(&mut self, sql: &str) -> Result<i64, StoreError> {
-        let row = self.client.query_one(sql, &[]).map_err(|error| tell(&self.place, &error))?;
-        row.try_get::<_, i64>(0).map_err(|error| tell(&self.place, &error))
+        let row =
+            self.client.query_one(sql, &[]).map_err(|error| tell(&self.place, self.patience, &error))?;
+        row.try_get::<_, i64>(0).map_err(|error| tell(&self.place, self.patience, &error))
     }
 }
 
 impl Db for Postgres {
     fn begin(&mut self) -> Result<(), StoreError> {
         // The one row of `head` stands for the right to write: whoever holds it is alone.
-        self.simple("BEGIN; SET LOCAL synchronous_commit = on; SELECT seq FROM head FOR UPDATE")
+        let begun = self.simple("BEGIN; SET LOCAL synchronous_commit = on; SELECT seq FROM head FOR UPDATE");
+        if begun.is_err() {
+            self.rollback();
+        }
+        begun
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
@@ -65,14 +80,17 @@ impl Db for Postgres {
     fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
         let statement = self.prepared(sql)?;
         let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|param| param as _).collect();
-        self.client.execute(&statement, &params).map_err(|error| tell(&self.place, &error))
+        self.client.execute(&statement, &params).map_err(|error| tell(&self.place, self.patience, &error))
     }
 
     fn query(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
         let statement = self.prepared(sql)?;
         let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|param| param as _).collect();
-        let rows = self.client.query(&statement, &params).map_err(|error| tell(&self.place, &error))?;
-        rows.iter().map(|row| cells(row).map_err(|error| tell(&self.place, &error))).collect()
+        let rows = self
+            .client
+            .query(&statement, &params)
+            .map_err(|error| tell(&self.place, self.patience, &error))?;
+        rows.iter().map(|row| cells(row).map_err(|error| tell(&self.place, self.patience, &error))).collect()
     }
 
     fn migrate(&mut self, sql: &str) -> Result<(), StoreError> {
@@ -144,11 +162,12 @@ impl ToSql for Param<'_> {
     to_sql_checked!();
 }
 
-fn tell(place: &str, error: &postgres::Error) -> StoreError {
+fn tell(place: &str, patience: Duration, error: &postgres::Error) -> StoreError {
     use postgres::error::SqlState;
     let place = place.to_owned();
     match error.code() {
         Some(&SqlState::DISK_FULL) => StoreError::Full { place },
+        Some(&SqlState::LOCK_NOT_AVAILABLE) => StoreError::Busy { place, waited: patience },
         Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => StoreError::ReadOnly { place },
         Some(&SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED) => {
             StoreError::Corrupt { place, why: error.to_string() }

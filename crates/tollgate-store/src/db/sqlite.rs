@@ -14,15 +14,14 @@ use rustix::fs::{FlockOperation, flock};
 use super::{Cell, Db, Param, Row};
 use crate::StoreError;
 
-/// How long a writer waits for another process's transaction.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// Statements kept ready.
 const PREPARED: usize = 64;
 
 pub(crate) struct Sqlite {
     connection: Connection,
     file: PathBuf,
+    /// How long a writer waits for another process's transaction.
+    patience: Duration,
     /// Where living owners hold a lock each; the kernel lets go of it when they end, however they end.
     marks: PathBuf,
     held: HashMap<i64, File>,
@@ -30,13 +29,14 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     /// Opens the file, and makes it where there is none, for this user alone.
-    pub(crate) fn open(file: &Path, marks: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(file: &Path, marks: &Path, patience: Duration) -> Result<Self, StoreError> {
         private_file(file)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(file, flags);
         let mut sqlite = Self {
-            connection: connection.map_err(|error| tell(file, &error))?,
+            connection: connection.map_err(|error| tell(file, patience, &error))?,
             file: file.to_owned(),
+            patience,
             marks: marks.to_owned(),
             held: HashMap::new(),
         };
@@ -47,7 +47,7 @@ impl Sqlite {
     fn prepare(&mut self) -> Result<(), StoreError> {
         let c = &self.connection;
         let set = || {
-            c.busy_timeout(PATIENCE)?;
+            c.busy_timeout(self.patience)?;
             c.set_prepared_statement_cache_capacity(PREPARED);
             c.pragma_update(None, "journal_mode", "wal")?;
             c.pragma_update(None, "synchronous", "full")?;
@@ -55,7 +55,7 @@ impl Sqlite {
             c.pragma_update(None, "cache_size", -8_000)?;
             c.pragma_update(None, "wal_autocheckpoint", 4_000)
         };
-        set().map_err(|error| tell(&self.file, &error))
+        set().map_err(|error| self.tell(&error))
     }
 
     fn mark_of(&self, owner: i64) -> PathBuf {
@@ -63,7 +63,7 @@ impl Sqlite {
     }
 
     fn tell(&self, error: &rusqlite::Error) -> StoreError {
-        tell(&self.file, error)
+        tell(&self.file, self.patience, error)
     }
 }
 
@@ -192,7 +192,7 @@ fn cell(value: ValueRef<'_>) -> Cell {
     }
 }
 
-fn tell(file: &Path, error: &rusqlite::Error) -> StoreError {
+fn tell(file: &Path, patience: Duration, error: &rusqlite::Error) -> StoreError {
     let place = file.display().to_string();
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
@@ -201,7 +201,7 @@ fn tell(file: &Path, error: &rusqlite::Error) -> StoreError {
         Some(ErrorCode::DiskFull) => StoreError::Full { place },
         Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { place },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            StoreError::Busy { place, waited_s: PATIENCE.as_secs() }
+            StoreError::Busy { place, waited: patience }
         }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => StoreError::Io {
             path: file.to_owned(),

@@ -124,7 +124,7 @@ impl Writer {
     /// Others have taken this process for dead, or the connection was lost: it goes on under a new number.
     fn come_back(&mut self) {
         if self.db.is_lost() {
-            match self.place.connect() {
+            match self.place.connect(2 * self.lease) {
                 Ok(db) => self.db = db,
                 Err(_) => return,
             }

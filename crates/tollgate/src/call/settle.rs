@@ -30,6 +30,9 @@ pub struct Records {
     pub results: Option<Arc<dyn ResultStore>>,
 }
 
+/// What travels with an answer that is not in the ledger.
+const UNRECORDED: &str = "The end of this call could not be recorded. It happened as said here; after a restart it counts as unknown.";
+
 /// What phases 4 and 5 found out, for the record.
 #[derive(Default)]
 struct Decided<'a> {
@@ -99,17 +102,22 @@ impl Base {
     ) -> Settled {
         settled.context = std::mem::take(&mut self.context);
         if decided.fence.is_some() || records.ledger.records_all() {
-            let Decided { fence, by } = decided;
             let tool = settled.tool.clone();
             let call = self.record_of(&tool, asked);
-            let end = End { ticket: self.ticket, fence, call, by, settled: &settled };
+            let end =
+                End { ticket: self.ticket, fence: decided.fence, call, by: decided.by, settled: &settled };
             let written = async { records.ledger.settle(end).await.map_err(|fault| fault.to_string()) };
             match unharmed(written).await {
                 Ok(Written::Recorded) => {}
                 // Others were told this already: one call, one answer.
                 Ok(Written::Superseded(counts)) => settled.outcome = counts.into_answer().outcome,
                 // The answer stands even where it could not be written: the effect has happened and is known.
-                Err(message) => self.trail.note(|| What::LedgerFault { message: message.into() }),
+                Err(message) => {
+                    if decided.fence.is_some() {
+                        settled.context.push(UNRECORDED.to_owned());
+                    }
+                    self.trail.note(|| What::LedgerFault { message: message.into() });
+                }
             }
         }
         self.trail.note(|| What::Settled {
