@@ -73,6 +73,13 @@ pub(crate) struct Writer {
     pub(crate) holders: Holders,
 }
 
+/// Whether what could not be written may be written another time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Retry {
+    Later,
+    Never,
+}
+
 /// What came of one op, told after the commit.
 enum Outcome {
     Nothing,
@@ -160,14 +167,18 @@ impl Writer {
             }
             Err(StoreError::Database(_)) if self.db.is_lost() => {
                 self.come_back();
-                self.fail(ops, &StoreError::Database("the connection to the database was lost".to_owned()));
+                let lost = StoreError::Database("the connection to the database was lost".to_owned());
+                self.fail(ops, &lost, Retry::Later);
                 false
             }
             Err(StoreError::Database(_)) if ops.len() > 1 => {
                 ops.into_iter().fold(true, |well, op| self.write(vec![op]) && well)
             }
             Err(error) => {
-                self.fail(ops, &error);
+                // What the database will not take alone, and says no word we know about, it will never take.
+                let retry =
+                    if matches!(error, StoreError::Database(_)) { Retry::Never } else { Retry::Later };
+                self.fail(ops, &error, retry);
                 false
             }
         }
@@ -223,8 +234,7 @@ impl Writer {
     }
 
     /// Those who wait are told; what nobody waits for is kept and tried again. An end is kept in any case.
-    fn fail(&self, ops: Vec<Op>, error: &StoreError) {
-        let poison = matches!(error, StoreError::Database(_)) && ops.len() == 1 && !self.db.is_lost();
+    fn fail(&self, ops: Vec<Op>, error: &StoreError, retry: Retry) {
         let mut kept = Vec::new();
         for op in ops {
             match op {
@@ -239,7 +249,7 @@ impl Writer {
                 other => kept.push(other),
             }
         }
-        if poison && !kept.is_empty() {
+        if retry == Retry::Never && !kept.is_empty() {
             self.desk.lost.fetch_add(1, Ordering::Relaxed);
             kept.clear();
         }

@@ -16,7 +16,8 @@ use crate::{
     event::{Trail, What},
     guard::{End, Fence, Ledger, Written, panic_text},
     outcome::{
-        Answer, Item, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, preview_of,
+        Answer, Item, Label, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds,
+        preview_of,
     },
     tool::{Origin, ResultLimit},
 };
@@ -52,7 +53,8 @@ impl Call<Finished> {
         let (outcome, offloaded) = if replayed {
             (outcome, offloaded)
         } else {
-            let (outcome, offloaded) = fit(outcome, limit, records, &mut base.trail).await;
+            let label = Label { caller: base.scope.caller.clone(), trust };
+            let (outcome, offloaded) = fit(outcome, limit, label, records, &mut base.trail).await;
             (outcome, offloaded.map(Box::new))
         };
         let mut settled = base.answer(label, outcome, Phase::Execute);
@@ -143,18 +145,21 @@ async fn unharmed<T>(work: impl Future<Output = Result<T, String>>) -> Result<T,
 fn trust_of(invocation: &super::Invocation, outcome: &Outcome) -> Trust {
     let outside = invocation.tool.spec.id.origin != Origin::Builtin || invocation.effects.open_world;
     let marked = matches!(outcome, Outcome::Ok(output) if output.untrusted);
-    if outside || marked { Trust::UntrustedContent } else { Trust::TrustedSystem }
+    // What went in may come out again.
+    let doubtful = invocation.trust == Trust::UntrustedContent;
+    if outside || marked || doubtful { Trust::UntrustedContent } else { Trust::TrustedSystem }
 }
 
 async fn fit(
     outcome: Outcome,
     limit: ResultLimit,
+    label: Label,
     records: &Records,
     trail: &mut Trail,
 ) -> (Outcome, Option<Offloaded>) {
     match (outcome, limit) {
         (Outcome::Ok(output), ResultLimit::Chars(limit)) if exceeds(&output, limit) => {
-            let (output, offloaded) = put_aside(output, limit, records, trail).boxed().await;
+            let (output, offloaded) = put_aside(output, limit, label, records, trail).boxed().await;
             (Outcome::Ok(output), offloaded)
         }
         (Outcome::Failed(mut failure), limit) => {
@@ -175,6 +180,7 @@ async fn fit(
 async fn put_aside(
     output: Output,
     limit: usize,
+    label: Label,
     records: &Records,
     trail: &mut Trail,
 ) -> (Output, Option<Offloaded>) {
@@ -185,7 +191,7 @@ async fn put_aside(
     let kept = match &records.results {
         None => None,
         Some(store) => {
-            let kept = async { store.keep(whole.clone()).await.map_err(|fault| fault.to_string()) };
+            let kept = async { store.keep(whole.clone(), label).await.map_err(|fault| fault.to_string()) };
             match unharmed(kept).await {
                 Ok(reference) => Some(reference),
                 Err(message) => {

@@ -6,13 +6,17 @@ mod output;
 mod settled;
 mod preview;
 mod offload;
+mod folder;
+mod reference;
 mod stored;
 
 pub use failure::{Failure, FailureDetails, FailureKind};
-pub use offload::{FolderResults, Offloaded, Part, ResultRef, ResultStore, StoreFault};
+pub use folder::{FolderResults, Limits, Tidied};
+pub use offload::{Label, Offloaded, Opened, Part, ResultRef, ResultStore, StoreFault};
 pub use output::{IntoOutput, Item, Json, Output, Trust};
 pub use preview::Preview;
 pub(crate) use preview::{exceeds, preview_of};
+pub(crate) use reference::{may_refer, resolve as resolve_references};
 pub use refusal::{Refusal, RefusalCode, RefusalDetails, Violation};
 pub(crate) use settled::hex;
 pub use settled::{Answer, Evidence, Outcome, Phase, Settled, Status};
