@@ -25,7 +25,7 @@ impl Ledger for Store {
     fn propose(&self, call: &CallRecord<'_>) -> Option<Ticket> {
         let id = self.inner.desk.number();
         let mut line = Vec::with_capacity(256);
-        record::proposed(&mut line, id, call);
+        record::proposed(&mut line, id, call, &self.redactor);
         let run = clean(call.scope.run.id().as_str());
         let caller = clean(call.scope.caller.as_str());
         self.inner.desk.queue.push(Op::Propose { id, run, caller, line }).ok()?;
@@ -104,7 +104,8 @@ impl Store {
         failpoint::hit("before_settle");
         let status = end.settled.status();
         let mut line = Vec::with_capacity(256);
-        record::settled(&mut line, id, &end).map_err(|error| StoreError::Database(error.to_string()))?;
+        record::settled(&mut line, id, &end, &self.redactor)
+            .map_err(|error| StoreError::Database(error.to_string()))?;
         let state = match (end.fence, status) {
             (None, _) | (_, Status::RetryableError | Status::Refused) => State::Released,
             (_, Status::Unknown) => State::Unknown,
@@ -140,7 +141,8 @@ impl Store {
             room.as_mut().enable();
             let noted = SCRATCH.with_borrow_mut(|line| {
                 line.clear();
-                record::call(line, &end).map_err(|error| StoreError::Database(error.to_string()))?;
+                record::call(line, &end, &self.redactor)
+                    .map_err(|error| StoreError::Database(error.to_string()))?;
                 queue.note(run, line, 1, tally)
             })?;
             if noted {

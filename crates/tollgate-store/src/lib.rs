@@ -16,12 +16,14 @@ mod store;
 mod ledger;
 mod trace;
 mod verify;
+mod result_read;
 #[doc(hidden)]
 pub mod failpoint;
 
 pub use error::StoreError;
 pub use place::Place;
 pub use record::Line;
+pub use result_read::ResultRead;
 pub use store::{Settings, Store};
 pub use trace::{Entry, RunSummary};
 pub use verify::{Broken, Report};

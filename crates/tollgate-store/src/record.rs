@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tollgate::{
     guard::{CallRecord, End, InputRecord},
-    outcome::{NotStored, Status},
+    outcome::{NotStored, Redactor, Status},
 };
 
 use crate::{book::Tally, now_ms};
@@ -114,7 +114,7 @@ pub(crate) fn lines(body: &[u8]) -> impl Iterator<Item = Line<'_>> {
 }
 
 /// A call is proposed.
-pub(crate) fn proposed(out: &mut Vec<u8>, id: i64, call: &CallRecord<'_>) {
+pub(crate) fn proposed(out: &mut Vec<u8>, id: i64, call: &CallRecord<'_>, redactor: &Redactor) {
     let began = began_ms(call);
     let _ = write!(out, r#"{{"r":"proposed","i":{id},"at":{began}"#);
     subject(out, call);
@@ -123,7 +123,7 @@ pub(crate) fn proposed(out: &mut Vec<u8>, id: i64, call: &CallRecord<'_>) {
     if let Some(key) = call.key {
         text(out, "key", key.as_str());
     }
-    input(out, &call.input);
+    input(out, &call.input, redactor);
     out.extend_from_slice(b"}\n");
 }
 
@@ -140,16 +140,21 @@ pub(crate) fn started(out: &mut Vec<u8>, id: i64) {
 }
 
 /// The end of a call that was noted. The answer whole: it may be asked for again.
-pub(crate) fn settled(out: &mut Vec<u8>, id: i64, end: &End<'_>) -> Result<(), NotStored> {
+pub(crate) fn settled(
+    out: &mut Vec<u8>,
+    id: i64,
+    end: &End<'_>,
+    redactor: &Redactor,
+) -> Result<(), NotStored> {
     let us = end.call.began.elapsed().as_micros();
     let _ = write!(out, r#"{{"r":"settled","i":{id},"at":{},"us":{us},"a":"#, now_ms());
-    end.settled.store(out, None)?;
+    answer(out, end, None, redactor)?;
     out.extend_from_slice(b"}\n");
     Ok(())
 }
 
 /// A call that needed no claim, from proposal to end.
-pub(crate) fn call(out: &mut Vec<u8>, end: &End<'_>) -> Result<(), NotStored> {
+pub(crate) fn call(out: &mut Vec<u8>, end: &End<'_>, redactor: &Redactor) -> Result<(), NotStored> {
     let took = end.call.began.elapsed();
     let now = now_ms();
     let us = took.as_micros();
@@ -158,11 +163,29 @@ pub(crate) fn call(out: &mut Vec<u8>, end: &End<'_>) -> Result<(), NotStored> {
     if let Some(by) = end.by {
         text(out, "by", by);
     }
-    input(out, &end.call.input);
+    input(out, &end.call.input, redactor);
     out.extend_from_slice(br#","a":"#);
     let most = if end.settled.replayed { 0 } else { LONGEST_READ };
-    end.settled.store(out, Some(most))?;
+    answer(out, end, Some(most), redactor)?;
     out.extend_from_slice(b"}\n");
+    Ok(())
+}
+
+/// The answer. A refusal quotes what was asked for, and so may hold a secret that no tool gave.
+fn answer(
+    out: &mut Vec<u8>,
+    end: &End<'_>,
+    most: Option<usize>,
+    redactor: &Redactor,
+) -> Result<(), NotStored> {
+    let from = out.len();
+    end.settled.store(out, most)?;
+    if end.settled.refusal().is_some()
+        && let Ok(Cow::Owned(clean)) = str::from_utf8(&out[from..]).map(|text| redactor.text(text))
+    {
+        out.truncate(from);
+        out.extend_from_slice(clean.as_bytes());
+    }
     Ok(())
 }
 
@@ -222,13 +245,19 @@ fn subject(out: &mut Vec<u8>, call: &CallRecord<'_>) {
     }
 }
 
-fn input(out: &mut Vec<u8>, input: &InputRecord<'_>) {
+fn input(out: &mut Vec<u8>, input: &InputRecord<'_>, redactor: &Redactor) {
     match input {
         InputRecord::Args(args) => {
             let from = out.len();
             out.extend_from_slice(br#","in":"#);
             let began = out.len();
-            let _ = serde_json::to_writer(&mut *out, args);
+            if redactor.finds_in(args) {
+                let mut clean = (*args).clone();
+                redactor.value(&mut clean);
+                let _ = serde_json::to_writer(&mut *out, &clean);
+            } else {
+                let _ = serde_json::to_writer(&mut *out, args);
+            }
             let length = out.len() - began;
             if length > LONGEST_INPUT {
                 out.truncate(from);
@@ -237,7 +266,7 @@ fn input(out: &mut Vec<u8>, input: &InputRecord<'_>) {
         }
         InputRecord::Text(written) => {
             let most = written.char_indices().nth(LONGEST_READ).map_or(written.len(), |(at, _)| at);
-            text(out, "text", &written[..most]);
+            text(out, "text", &redactor.text(&written[..most]));
         }
     }
 }

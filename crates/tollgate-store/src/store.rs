@@ -8,6 +8,7 @@ use std::{
 };
 
 use tokio::sync::oneshot;
+use tollgate::outcome::Redactor;
 
 use crate::{
     StoreError,
@@ -45,6 +46,7 @@ impl Settings {
 #[derive(Clone)]
 pub struct Store {
     pub(crate) inner: Arc<Inner>,
+    pub(crate) redactor: Arc<Redactor>,
 }
 
 pub(crate) struct Inner {
@@ -95,7 +97,14 @@ impl Store {
             recovered,
             patience: settings.patience(),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), redactor: Arc::default() })
+    }
+
+    /// The same store, with other eyes for secrets in arguments. Answers come without them already.
+    #[must_use]
+    pub fn redacting(mut self, redactor: Redactor) -> Self {
+        self.redactor = Arc::new(redactor);
+        self
     }
 
     /// How many calls of dead processes were given their end when this store was opened.

@@ -48,6 +48,27 @@ on_both! {
         assert_eq!(reads[1].text.as_deref(), Some(r#"{"n":"x"}"#));
     }
 
+    async fn a_secret_in_the_arguments_or_the_answer_is_not_in_the_journal(world: &World) {
+        let store = world.open();
+        let gate = world.gate(&store);
+        let key = "AKIAIOSFODNN7EXAMPLE";
+        for (id, tool, args) in [
+            ("a", "pay", json!({"s": format!("use {key}")})),
+            ("b", "look", json!({"s": format!("X-Api-Key: {key}")})),
+            ("c", "look", json!({"n": format!("is {key}")})),
+            ("d", "look", json!({"password": "FAKEpassw0rd!"})),
+        ] {
+            let _ = call(&gate, "r", id, tool, args).await;
+        }
+        store.flush().await.expect("flushes");
+        let entries = store.journal("r", 0).expect("reads");
+        let all: Vec<String> =
+            entries.iter().flat_map(|entry| entry.lines().map(|line| serde_json::to_string(&line).expect("JSON"))).collect();
+        let all = all.concat();
+        assert!(!all.contains(key) && !all.contains("FAKEpassw0rd!"), "{all}");
+        assert!(all.matches("[redacted: AWS access key id]").count() >= 4, "{all}");
+    }
+
     async fn the_same_key_replays_the_answer_after_a_restart(world: &World) {
         let first = world.open();
         let one = keyed(&world.gate(&first), "r1", "pay", json!({"n": 1, "s": "ä\u{0}\"\n"}), "k").await;

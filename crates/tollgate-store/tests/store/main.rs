@@ -32,3 +32,4 @@ mod world;
 mod server;
 mod ledger;
 mod recovery;
+mod results;

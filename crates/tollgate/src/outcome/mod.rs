@@ -9,6 +9,7 @@ mod offload;
 mod folder;
 mod reference;
 mod stored;
+mod redact;
 
 pub use failure::{Failure, FailureDetails, FailureKind};
 pub use folder::{FolderResults, Limits, Tidied};
@@ -16,6 +17,7 @@ pub use offload::{Label, Offloaded, Opened, Part, ResultRef, ResultStore, StoreF
 pub use output::{IntoOutput, Item, Json, Output, Trust};
 pub use preview::Preview;
 pub(crate) use preview::{exceeds, preview_of};
+pub use redact::{RedactStream, Redactor};
 pub(crate) use reference::{may_refer, resolve as resolve_references};
 pub use refusal::{Refusal, RefusalCode, RefusalDetails, Violation};
 pub(crate) use settled::hex;
