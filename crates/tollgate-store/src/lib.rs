@@ -14,19 +14,25 @@ mod book;
 mod writer;
 mod store;
 mod ledger;
+mod lazy;
+mod watch;
 mod trace;
 mod verify;
+mod prune;
 mod result_read;
 #[doc(hidden)]
 pub mod failpoint;
 
 pub use error::StoreError;
+pub use lazy::LazyStore;
 pub use place::Place;
+pub use prune::Pruned;
 pub use record::Line;
 pub use result_read::ResultRead;
 pub use store::{Settings, Store};
 pub use trace::{Entry, RunSummary};
 pub use verify::{Broken, Report};
+pub use watch::Watch;
 
 /// Milliseconds since 1970, for people to read. Nothing is decided by it.
 fn now_ms() -> i64 {

@@ -13,7 +13,7 @@ use tollgate::outcome::Redactor;
 use crate::{
     StoreError,
     book::{self, Holders, Tx},
-    db::Db,
+    db::{Db, Durability},
     key::Key,
     place::Place,
     schema,
@@ -195,7 +195,7 @@ fn recover_gone(db: &mut dyn Db, key: &Key) -> Result<usize, StoreError> {
     if gone.is_empty() {
         return Ok(0);
     }
-    let mut tx = Tx::begin(db, key)?;
+    let mut tx = Tx::begin(db, key, Durability::Full)?;
     let mut recovered = 0;
     for owner in &gone {
         match book::recover(&mut tx, *owner) {

@@ -2,7 +2,7 @@
 
 use crate::{
     StoreError,
-    db::{Db, Param, Row},
+    db::{Db, Durability, Param, Row},
     key::{Key, digest},
 };
 
@@ -69,8 +69,8 @@ pub(crate) struct Tx<'a> {
 
 impl<'a> Tx<'a> {
     /// Begins.
-    pub(crate) fn begin(db: &'a mut dyn Db, key: &'a Key) -> Result<Self, StoreError> {
-        db.begin()?;
+    pub(crate) fn begin(db: &'a mut dyn Db, key: &'a Key, sync: Durability) -> Result<Self, StoreError> {
+        db.begin(sync)?;
         match db.query("SELECT seq, mac FROM head", &[]).and_then(|rows| head(&rows)) {
             Ok((seq, mac)) => Ok(Self { db, key, now: crate::now_ms(), seq, mac, pages: Vec::new() }),
             Err(error) => {

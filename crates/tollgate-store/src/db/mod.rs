@@ -13,9 +13,9 @@ pub(crate) use sqlite::Sqlite;
 /// One connection. Used by one thread at a time, and blocks it.
 pub(crate) trait Db: Send {
     /// Begins a transaction that no other writer of this store has beside it.
-    fn begin(&mut self) -> Result<(), StoreError>;
+    fn begin(&mut self, sync: Durability) -> Result<(), StoreError>;
 
-    /// Ends it; durable when it returns.
+    /// Ends it; durable when it returns, where that was asked for.
     fn commit(&mut self) -> Result<(), StoreError>;
 
     /// Ends it as if it had never been.
@@ -49,6 +49,15 @@ pub(crate) trait Db: Send {
 
     /// Bytes the database takes.
     fn size(&mut self) -> Result<i64, StoreError>;
+}
+
+/// What a commit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// For the disk: what was written survives the machine's end.
+    Full,
+    /// For nothing: what was written survives this process's end, and the machine's once the next full one is done.
+    Lazy,
 }
 
 /// A value that goes in.
@@ -107,12 +116,12 @@ fn odd(at: usize, cell: Option<&Cell>) -> StoreError {
     StoreError::Database(format!("column {at} holds {cell:?}, which is not what was written there"))
 }
 
-/// Runs `work` in a transaction of its own.
+/// Runs `work` in a lazy transaction of its own.
 pub(crate) fn in_transaction<T>(
     db: &mut dyn Db,
     work: impl FnOnce(&mut dyn Db) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    db.begin()?;
+    db.begin(Durability::Lazy)?;
     match work(db).and_then(|done| db.commit().map(|()| done)) {
         Ok(done) => Ok(done),
         Err(error) => {

@@ -7,7 +7,7 @@ use postgres::{
     types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked},
 };
 
-use super::{Cell, Db, Param, Row};
+use super::{Cell, Db, Durability, Param, Row};
 use crate::StoreError;
 
 /// Advisory locks of this store, apart from those of anyone else, and of other stores, in the same database.
@@ -60,9 +60,11 @@ impl Postgres {
 }
 
 impl Db for Postgres {
-    fn begin(&mut self) -> Result<(), StoreError> {
+    fn begin(&mut self, sync: Durability) -> Result<(), StoreError> {
         // The one row of `head` stands for the right to write: whoever holds it is alone.
-        let begun = self.simple("BEGIN; SET LOCAL synchronous_commit = on; SELECT seq FROM head FOR UPDATE");
+        let on = if sync == Durability::Full { "on" } else { "off" };
+        let begin = format!("BEGIN; SET LOCAL synchronous_commit = {on}; SELECT seq FROM head FOR UPDATE");
+        let begun = self.simple(&begin);
         if begun.is_err() {
             self.rollback();
         }

@@ -8,10 +8,10 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, types::ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, types::ValueRef};
 use rustix::fs::{FlockOperation, flock};
 
-use super::{Cell, Db, Param, Row};
+use super::{Cell, Db, Durability, Param, Row};
 use crate::StoreError;
 
 /// Statements kept ready.
@@ -22,6 +22,7 @@ pub(crate) struct Sqlite {
     file: PathBuf,
     /// How long a writer waits for another process's transaction.
     patience: Duration,
+    sync: Durability,
     /// Where living owners hold a lock each; the kernel lets go of it when they end, however they end.
     marks: PathBuf,
     held: HashMap<i64, File>,
@@ -37,6 +38,7 @@ impl Sqlite {
             connection: connection.map_err(|error| tell(file, patience, &error))?,
             file: file.to_owned(),
             patience,
+            sync: Durability::Full,
             marks: marks.to_owned(),
             held: HashMap::new(),
         };
@@ -53,7 +55,8 @@ impl Sqlite {
             c.pragma_update(None, "synchronous", "full")?;
             c.pragma_update(None, "foreign_keys", "off")?;
             c.pragma_update(None, "cache_size", -8_000)?;
-            c.pragma_update(None, "wal_autocheckpoint", 4_000)
+            // Whoever closes last would wait for the disk; the next one to write enough does it instead.
+            c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop)
         };
         set().map_err(|error| self.tell(&error))
     }
@@ -87,7 +90,12 @@ fn private_file(file: &Path) -> Result<(), StoreError> {
 }
 
 impl Db for Sqlite {
-    fn begin(&mut self) -> Result<(), StoreError> {
+    fn begin(&mut self, sync: Durability) -> Result<(), StoreError> {
+        if self.sync != sync {
+            let word = if sync == Durability::Full { "full" } else { "normal" };
+            self.connection.pragma_update(None, "synchronous", word).map_err(|error| self.tell(&error))?;
+            self.sync = sync;
+        }
         self.execute("BEGIN IMMEDIATE", &[]).map(drop)
     }
 

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use crate::{
     StoreError,
     book::{self, Claimed, Ended, Holders, Tx},
-    db::Db,
+    db::{Db, Durability},
     failpoint,
     key::Key,
     place::Place,
@@ -146,7 +146,7 @@ impl Writer {
     }
 
     fn in_one(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        let mut tx = Tx::begin(&mut *self.db, &self.key)?;
+        let mut tx = Tx::begin(&mut *self.db, &self.key, Durability::Lazy)?;
         match work(&mut tx) {
             Ok(()) => tx.commit(),
             Err(error) => {
@@ -185,7 +185,10 @@ impl Writer {
     }
 
     fn commit(&mut self, ops: &mut [Op]) -> Result<Vec<Outcome>, StoreError> {
-        let mut tx = Tx::begin(&mut *self.db, &self.key)?;
+        // Proposals and reads may be lost with the machine; starts and ends never.
+        let lazy = ops.iter().all(|op| matches!(op, Op::Propose { .. } | Op::Lines { .. }));
+        let mut tx =
+            Tx::begin(&mut *self.db, &self.key, if lazy { Durability::Lazy } else { Durability::Full })?;
         let mut outcomes = Vec::with_capacity(ops.len());
         for op in ops {
             match apply(op, &mut tx, &mut self.holders, self.lease) {
