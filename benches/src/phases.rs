@@ -78,6 +78,7 @@ impl Walker {
                 breakers: Arc::new(Breakers::new(BreakerSettings::default())),
                 ledger: ledger.clone(),
                 spawner: None,
+                redactor: Default::default(),
             },
             records: Records { ledger, results: None },
         }
@@ -92,7 +93,7 @@ impl Walker {
         if until == 1 {
             return;
         }
-        let call = black_box(call.validate().expect("valid"));
+        let call = black_box(call.validate(&self.records).expect("valid"));
         if until == 2 {
             return;
         }

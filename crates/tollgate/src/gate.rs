@@ -12,7 +12,7 @@ use crate::{
     explain::{Explanation, explain},
     guard::{BreakerSettings, Breakers, Ledger, MemoryLedger, Spawner, TokioSpawner},
     hook::{ErasedHook, Hook, Hooks},
-    outcome::{ResultStore, Settled},
+    outcome::{Redactor, ResultStore, Settled},
     pipeline::Pipeline,
     policy::{Approver, Nobody, Policy, Rules},
     tool::Scope,
@@ -47,6 +47,7 @@ pub struct Builder {
     ledger: Arc<dyn Ledger>,
     results: Option<Arc<dyn ResultStore>>,
     spawner: Option<Arc<dyn Spawner>>,
+    redactor: Option<Redactor>,
     search: Option<ToolSearch>,
     cap: usize,
 }
@@ -72,6 +73,7 @@ impl Tollgate {
             ledger: Arc::new(MemoryLedger::new(REMEMBERED_KEYS)),
             results: None,
             spawner: TokioSpawner::current().map(|spawner| Arc::new(spawner) as Arc<dyn Spawner>),
+            redactor: Some(Redactor::new()),
             search: None,
             cap: DEFAULT_CONCURRENCY,
         }
@@ -184,6 +186,12 @@ impl Builder {
         self
     }
 
+    /// What takes secrets out of answers, in the place of the usual one. `None`: they go as they are.
+    pub fn redactor(mut self, redactor: Option<Redactor>) -> Self {
+        self.redactor = redactor;
+        self
+    }
+
     /// The tool that finds deferred ones; register the same one. Without it they are called by name only.
     pub fn tool_search(mut self, search: &ToolSearch) -> Self {
         self.search = Some(search.clone());
@@ -212,6 +220,7 @@ impl Builder {
                 breakers: Arc::new(Breakers::new(self.breakers)),
                 ledger: self.ledger.clone(),
                 spawner: self.spawner,
+                redactor: self.redactor.map(Arc::new),
             },
             records: Records { ledger: self.ledger, results: self.results },
         };

@@ -45,7 +45,7 @@ impl Pipeline {
 
     /// Phases 0 and 1: what dispatch needs to know.
     pub(crate) fn begin(&self, call: Call<Proposed>) -> Result<Call<Validated>, Refused> {
-        call.resolve(&self.snapshot)?.validate()
+        call.resolve(&self.snapshot)?.validate(&self.records)
     }
 
     /// The rest of the path, for a call in a batch of class `within`.

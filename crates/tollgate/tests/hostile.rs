@@ -188,7 +188,10 @@ async fn a_result_of_100_mb_is_kept_whole_and_shown_by_a_bounded_preview() {
     let put_aside = settled.offloaded.as_deref().unwrap();
     assert_eq!((put_aside.chars, put_aside.lines), (line.len() * lines, lines));
     let reference = put_aside.result.clone().unwrap();
-    let last = store.read(&reference, Part::Lines { from: lines, count: 5 }).await.unwrap();
+    let last = store
+        .read(&reference, &tollgate::tool::Caller::new("main"), Part::Lines { from: lines, count: 5 })
+        .await
+        .unwrap();
     assert_eq!(last, line);
 }
 

@@ -12,9 +12,10 @@ use tollgate::{
     guard::TokioSpawner,
     hook::After,
     outcome::{
-        Evidence, FolderResults, Item, Offloaded, Part, ResultRef, ResultStore, Status, StoreFault, Trust,
+        Evidence, FolderResults, Item, Label, Offloaded, Opened, Part, ResultRef, ResultStore, Status,
+        StoreFault, Trust,
     },
-    tool::{Origin, ResultLimit, ToolBuilder},
+    tool::{Caller, Origin, ResultLimit, ToolBuilder},
 };
 use world::{Bodies, Count, Scripted, World, fine, reader, text, tool, writer};
 
@@ -127,7 +128,8 @@ impl Folder {
     }
 
     fn files(&self) -> usize {
-        std::fs::read_dir(self.0.path().join("results")).map_or(0, Iterator::count)
+        let listed = std::fs::read_dir(self.0.path().join("results")).into_iter().flatten().flatten();
+        listed.filter(|file| !file.file_name().to_string_lossy().contains('.')).count()
     }
 }
 
@@ -186,7 +188,7 @@ async fn a_long_result_is_kept_whole_and_shown_by_head_tail_and_exact_counts() {
     }
     assert!(shown.chars().count() < 2000 + 400);
 
-    let all = store.read(&reference, Part::Bytes { offset: 0, len: usize::MAX }).await.unwrap();
+    let all = store.read(&reference, &me(), Part::Bytes { offset: 0, len: usize::MAX }).await.unwrap();
     assert_eq!(all, whole);
     assert_eq!(reference.as_str(), Evidence::of(whole.as_bytes()).as_str());
 }
@@ -195,7 +197,7 @@ async fn a_long_result_is_kept_whole_and_shown_by_head_tail_and_exact_counts() {
 async fn the_reader_reads_lines_and_bytes_back() {
     let folder = Folder::new();
     let store = folder.store();
-    let reference = store.keep("één\ntwo\nthree".into()).await.unwrap();
+    let reference = store.keep("één\ntwo\nthree".into(), label()).await.unwrap();
     let cases = [
         (Part::Lines { from: 1, count: 1 }, "één\n"),
         (Part::Lines { from: 2, count: 9 }, "two\nthree\n"),
@@ -206,7 +208,7 @@ async fn the_reader_reads_lines_and_bytes_back() {
         (Part::Bytes { offset: 99, len: 1 }, ""),
     ];
     for (part, expected) in cases {
-        assert_eq!(store.read(&reference, part).await.unwrap(), expected, "{part:?}");
+        assert_eq!(store.read(&reference, &me(), part).await.unwrap(), expected, "{part:?}");
     }
 }
 
@@ -219,7 +221,7 @@ async fn only_a_reference_of_ours_reads_anything() {
         assert!(matches!(ResultRef::parse(text), Err(StoreFault::BadRef(_))), "{text}");
     }
     let absent = ResultRef::parse(&format!("sha256:{}", "0".repeat(64))).unwrap();
-    let read = store.read(&absent, Part::Lines { from: 1, count: 1 }).await;
+    let read = store.read(&absent, &me(), Part::Lines { from: 1, count: 1 }).await;
     assert!(matches!(read, Err(StoreFault::Missing(_))));
 }
 
@@ -267,19 +269,36 @@ async fn without_a_store_the_result_says_that_the_rest_is_gone() {
     assert_eq!(offloaded(&settled).result, None);
 }
 
+fn me() -> Caller {
+    Caller::new("main")
+}
+
+fn label() -> Label {
+    Label { caller: me(), trust: Trust::TrustedSystem }
+}
+
 /// A store that fails, properly or not.
 struct Broken {
     panics: bool,
 }
 
 impl ResultStore for Broken {
-    fn keep(&self, _: Arc<str>) -> BoxFuture<'_, Result<ResultRef, StoreFault>> {
+    fn keep(&self, _: Arc<str>, _: Label) -> BoxFuture<'_, Result<ResultRef, StoreFault>> {
         assert!(!self.panics, "a bug in the store");
         Box::pin(std::future::ready(Err(std::io::Error::other("the disk is full").into())))
     }
 
-    fn read<'a>(&'a self, _: &'a ResultRef, _: Part) -> BoxFuture<'a, Result<String, StoreFault>> {
+    fn read<'a>(
+        &'a self,
+        _: &'a ResultRef,
+        _: &'a Caller,
+        _: Part,
+    ) -> BoxFuture<'a, Result<String, StoreFault>> {
         Box::pin(std::future::ready(Err(StoreFault::Missing(String::new()))))
+    }
+
+    fn open(&self, _: &ResultRef, _: &Caller) -> Result<Opened, StoreFault> {
+        Err(StoreFault::Missing(String::new()))
     }
 }
 
@@ -326,7 +345,8 @@ async fn long_json_is_put_aside_like_long_text() {
     let mut world = World::of(tool).gate(|gate| gate.results(folder.store())).build();
     let settled = world.call("t", json!({})).await;
     let reference = offloaded(&settled).result.clone().unwrap();
-    let all = folder.store().read(&reference, Part::Bytes { offset: 0, len: usize::MAX }).await.unwrap();
+    let all =
+        folder.store().read(&reference, &me(), Part::Bytes { offset: 0, len: usize::MAX }).await.unwrap();
     assert_eq!(all, long.to_string());
 }
 

@@ -15,7 +15,9 @@ use crate::{
         Breakers, Claim, Ended, Fence, Fingerprint, Health, Ledger, Pulse, Reservation, Slot, Spawner, Start,
         cancellable, drive, later, panic_text,
     },
-    outcome::{Answer, Failure, FailureKind, Offloaded, Outcome, Output, Phase, Refusal, RefusalCode},
+    outcome::{
+        Answer, Failure, FailureKind, Offloaded, Outcome, Output, Phase, Redactor, Refusal, RefusalCode,
+    },
     tool::{Cx, IdempotencyKey},
 };
 
@@ -47,6 +49,8 @@ pub struct Guards {
     /// Runs bodies on tasks of their own, so that one that blocks cannot hold up its own deadline. Without
     /// one, bodies run on the caller's task.
     pub spawner: Option<Arc<dyn Spawner>>,
+    /// Takes secrets out of what bodies answer, before anyone sees it.
+    pub redactor: Option<Arc<Redactor>>,
 }
 
 /// A claim of the ledger that is not settled yet. Dropped on the way, its effect is unknown.
@@ -108,11 +112,17 @@ impl Call<Permitted> {
         }
         guards.breakers.record(&invocation.tool.spec, &base.scope, health);
         drop(probe);
-        let outcome = checked_output(&invocation, result);
+        let mut outcome = checked_output(&invocation, result);
+        if let Some(redactor) = &guards.redactor {
+            redactor.outcome(&mut outcome);
+        }
         if let Outcome::Ok(_) = outcome {
             base.trail.note_brief(|| What::begins_or_ends(1.0));
         }
-        base.trail.note(|| What::Executed { status: outcome.status(), chain: chain(&outcome).into() });
+        base.trail.note(|| What::Executed {
+            status: outcome.status(),
+            chain: chain(&outcome, guards.redactor.as_deref()).into(),
+        });
         let ran =
             Ran { outcome, attempts: cx.attempt(), replayed: false, offloaded: None, claim, by, invocation };
         Ok(Call { base, state: Executed { ran } })
@@ -176,6 +186,7 @@ async fn wait_and_claim(
     let Some(key) = key else { return Ok(Ready::Start(slot, None, None)) };
     let start = Start {
         ticket: base.ticket,
+        run: base.scope.run.id().clone(),
         caller: base.scope.caller.clone(),
         key: key.clone(),
         fingerprint: Fingerprint::of(&invocation.tool.spec, &invocation.args),
@@ -391,9 +402,12 @@ fn checked_output(invocation: &Invocation, result: Result<Output, Failure>) -> O
     )
 }
 
-fn chain(outcome: &Outcome) -> Vec<String> {
-    match outcome {
-        Outcome::Failed(failure) => failure.chain(),
+fn chain(outcome: &Outcome, redactor: Option<&Redactor>) -> Vec<String> {
+    match (outcome, redactor) {
+        (Outcome::Failed(failure), Some(redactor)) => {
+            failure.chain().iter().map(|cause| redactor.text(cause).into_owned()).collect()
+        }
+        (Outcome::Failed(failure), None) => failure.chain(),
         _ => Vec::new(),
     }
 }

@@ -66,7 +66,8 @@ impl Call<Prepared> {
         match decided {
             Ok((probe, permit)) => {
                 if let Some(ticket) = base.ticket {
-                    let _ = catch_unwind(AssertUnwindSafe(|| guards.ledger.decide(ticket, &permit.by)));
+                    let run = base.scope.run.id();
+                    let _ = catch_unwind(AssertUnwindSafe(|| guards.ledger.decide(ticket, run, &permit.by)));
                 }
                 base.trail.note(|| What::Permitted { by: permit.by.clone() });
                 Ok(Call { base, state: Permitted { invocation, permit, probe } })

@@ -16,7 +16,7 @@ use crate::{
     event::{Trail, What},
     guard::{End, Fence, Ledger, Written, panic_text},
     outcome::{
-        Answer, Item, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, neutralise,
+        Answer, Item, Label, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, neutralise,
         preview_of,
     },
     tool::{Origin, ResultLimit},
@@ -30,6 +30,9 @@ pub struct Records {
     /// The store of long results; without one, what is cut is gone, and the result says so.
     pub results: Option<Arc<dyn ResultStore>>,
 }
+
+/// What travels with an answer that is not in the ledger.
+const UNRECORDED: &str = "The end of this call could not be recorded. It happened as said here; after a restart it counts as unknown.";
 
 /// What phases 4 and 5 found out, for the record.
 #[derive(Default)]
@@ -50,7 +53,8 @@ impl Call<Finished> {
         let (outcome, offloaded) = if replayed {
             (outcome, offloaded)
         } else {
-            let (mut outcome, offloaded) = fit(outcome, limit, records, &mut base.trail).await;
+            let label = Label { caller: base.scope.caller.clone(), trust };
+            let (mut outcome, offloaded) = fit(outcome, limit, label, records, &mut base.trail).await;
             // The one place where what a tool said becomes what everyone is told, whichever door it leaves by.
             neutralise(&mut outcome, trust);
             (outcome, offloaded.map(Box::new))
@@ -103,18 +107,23 @@ impl Base {
         settled.context = std::mem::take(&mut self.context);
         let mut waited = false;
         if decided.fence.is_some() || records.ledger.records_all() {
-            let Decided { fence, by } = decided;
             waited = true;
             let tool = settled.tool.clone();
             let call = self.record_of(&tool, asked);
-            let end = End { ticket: self.ticket, fence, call, by, settled: &settled };
+            let end =
+                End { ticket: self.ticket, fence: decided.fence, call, by: decided.by, settled: &settled };
             let written = async { records.ledger.settle(end).await.map_err(|fault| fault.to_string()) };
             match unharmed(written).await {
                 Ok(Written::Recorded) => {}
                 // Others were told this already: one call, one answer.
                 Ok(Written::Superseded(counts)) => settled.outcome = counts.into_answer().outcome,
                 // The answer stands even where it could not be written: the effect has happened and is known.
-                Err(message) => self.trail.note(|| What::LedgerFault { message: message.into() }),
+                Err(message) => {
+                    if decided.fence.is_some() {
+                        settled.context.push(UNRECORDED.to_owned());
+                    }
+                    self.trail.note(|| What::LedgerFault { message: message.into() });
+                }
             }
         }
         let what = || What::Settled {
@@ -150,18 +159,21 @@ fn trust_of(invocation: &super::Invocation, outcome: &Outcome) -> Trust {
         Outcome::Failed(failure) => failure.untrusted,
         Outcome::Refused(_) => false,
     };
-    if outside || marked { Trust::UntrustedContent } else { Trust::TrustedSystem }
+    // What went in may come out again.
+    let doubtful = invocation.trust == Trust::UntrustedContent;
+    if outside || marked || doubtful { Trust::UntrustedContent } else { Trust::TrustedSystem }
 }
 
 async fn fit(
     outcome: Outcome,
     limit: ResultLimit,
+    label: Label,
     records: &Records,
     trail: &mut Trail,
 ) -> (Outcome, Option<Offloaded>) {
     match (outcome, limit) {
         (Outcome::Ok(output), ResultLimit::Chars(limit)) if exceeds(&output, limit) => {
-            let (output, offloaded) = put_aside(output, limit, records, trail).boxed().await;
+            let (output, offloaded) = put_aside(output, limit, label, records, trail).boxed().await;
             (Outcome::Ok(output), offloaded)
         }
         (Outcome::Failed(mut failure), limit) => {
@@ -182,6 +194,7 @@ async fn fit(
 async fn put_aside(
     output: Output,
     limit: usize,
+    label: Label,
     records: &Records,
     trail: &mut Trail,
 ) -> (Output, Option<Offloaded>) {
@@ -192,7 +205,7 @@ async fn put_aside(
     let kept = match &records.results {
         None => None,
         Some(store) => {
-            let kept = async { store.keep(whole.clone()).await.map_err(|fault| fault.to_string()) };
+            let kept = async { store.keep(whole.clone(), label).await.map_err(|fault| fault.to_string()) };
             match unharmed(kept).await {
                 Ok(reference) => Some(reference),
                 Err(message) => {

@@ -8,13 +8,13 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Call, Refused, Resolved, proposed::Written};
+use super::{Call, Records, Refused, Resolved, proposed::Written};
 use crate::{
     catalog::Registered,
     event::What,
     guard::panic_text,
     json::{NotStrict, parse_strict},
-    outcome::{Phase, Refusal, RefusalCode, Violation},
+    outcome::{Phase, Refusal, RefusalCode, Trust, Violation, may_refer, resolve_references},
     policy::Query,
     tool::{Concurrency, Effects, Scope, ToolSpec},
 };
@@ -33,14 +33,16 @@ pub struct Invocation {
     pub(super) args: Value,
     pub(super) typed: Arc<dyn Any + Send + Sync>,
     pub(super) effects: Effects,
+    /// Whether everything in the arguments may be taken at its word.
+    pub(super) trust: Trust,
 }
 
 impl Call<Resolved> {
-    /// Parses, validates, and computes the effects; each once.
-    pub fn validate(self) -> Result<Call<Validated>, Refused> {
+    /// Parses, puts what was kept in the place of references, validates, and computes the effects; each once.
+    pub fn validate(self, records: &Records) -> Result<Call<Validated>, Refused> {
         let Call { mut base, state: Resolved { tool, written } } = self;
-        match arguments(&tool, &written) {
-            Ok((args, typed)) => {
+        match arguments(&tool, &written, &base.scope, records) {
+            Ok((args, typed, trust)) => {
                 // Effects that cannot be computed are the worst there are.
                 let effects = catch_unwind(AssertUnwindSafe(|| tool.tool.effects(&base.scope, &typed)))
                     .unwrap_or_else(|panic| {
@@ -50,7 +52,9 @@ impl Call<Resolved> {
                 base.trail.note(|| What::Validated { concurrency: effects.class() });
                 Ok(Call {
                     base,
-                    state: Validated { invocation: Box::new(Invocation { tool, args, typed, effects }) },
+                    state: Validated {
+                        invocation: Box::new(Invocation { tool, args, typed, effects, trust }),
+                    },
                 })
             }
             Err(refusal) => Err(base.refuse_text(tool.label.clone(), written.text, Phase::Validate, refusal)),
@@ -58,12 +62,21 @@ impl Call<Resolved> {
     }
 }
 
-type Arguments = (Value, Arc<dyn Any + Send + Sync>);
+type Arguments = (Value, Arc<dyn Any + Send + Sync>, Trust);
 
-fn arguments(tool: &Registered, written: &Written) -> Result<Arguments, Refusal> {
+fn arguments(
+    tool: &Registered,
+    written: &Written,
+    scope: &Scope,
+    records: &Records,
+) -> Result<Arguments, Refusal> {
     let mut args = parse_strict(written.text.as_str(), MAX_INPUT_BYTES).map_err(|error| not_json(&error))?;
     if let Some(inverse) = &written.inverse {
         args = inverse.apply(args);
+    }
+    let mut trust = Trust::TrustedSystem;
+    if may_refer(written.text.as_str()) {
+        trust = resolve_references(&mut args, records.results.as_deref(), &scope.caller)?;
     }
     if !args.is_object() || !tool.input.accepts(&args) {
         return Err(invalid(tool, violations(tool, &args)));
@@ -73,7 +86,7 @@ fn arguments(tool: &Registered, written: &Written) -> Result<Arguments, Refusal>
     let typed = typed.map_err(|message| {
         invalid(tool, vec![Violation { pointer: String::new(), message, did_you_mean: None }])
     })?;
-    Ok((args, typed))
+    Ok((args, typed, trust))
 }
 
 fn not_json(error: &NotStrict) -> Refusal {
@@ -146,6 +159,12 @@ impl Invocation {
     /// What the call would do.
     pub fn effects(&self) -> &Effects {
         &self.effects
+    }
+
+    /// Whether everything in the arguments may be taken at its word. References carry the label of what they
+    /// stand for.
+    pub fn trust(&self) -> Trust {
+        self.trust
     }
 
     pub(super) fn query<'a>(&'a self, scope: &'a Scope) -> Query<'a> {

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     json::canonical,
     outcome::Settled,
-    tool::{CallId, Caller, Effects, IdempotencyKey, Scope, ToolSpec},
+    tool::{CallId, Caller, Effects, IdempotencyKey, RunId, Scope, ToolSpec},
 };
 
 /// Where starts and ends of calls are recorded.
@@ -23,7 +23,7 @@ pub trait Ledger: Send + Sync + 'static {
     }
 
     /// Notes that a call may run, and by whose word. Waits for nothing.
-    fn decide(&self, _ticket: Ticket, _by: &str) {}
+    fn decide(&self, _ticket: Ticket, _run: &RunId, _by: &str) {}
 
     /// Claims the key, waiting while another holder of it is still running.
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Claim, LedgerFault>>;
@@ -80,6 +80,8 @@ pub struct Ticket(pub u64);
 pub struct Start {
     /// The noted call this is about.
     pub ticket: Option<Ticket>,
+    /// The run it belongs to.
+    pub run: RunId,
     /// Keys are scoped by who calls.
     pub caller: Caller,
     /// The key.

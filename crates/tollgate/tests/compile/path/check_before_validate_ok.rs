@@ -1,12 +1,12 @@
 //! The twin of `check_before_validate`: validated first.
 
 use tollgate::{
-    call::{Call, Resolved},
+    call::{Call, Records, Resolved},
     policy::Policy,
 };
 
-async fn walk(call: Call<Resolved>, policy: &dyn Policy) {
-    let _ = call.validate().unwrap().check(policy).await;
+async fn walk(call: Call<Resolved>, policy: &dyn Policy, records: &Records) {
+    let _ = call.validate(records).unwrap().check(policy).await;
 }
 
 fn main() {}

@@ -6,7 +6,7 @@ use tollgate::{
 };
 
 async fn walk(call: Call<Prepared>, policy: &dyn Policy, approver: &dyn Approver, guards: &Guards) {
-    let permitted = call.permit(policy, approver, &guards.breakers).await.unwrap();
+    let permitted = call.permit(policy, approver, guards).await.unwrap();
     let _ = permitted.execute(guards).await;
 }
 

@@ -1,8 +1,7 @@
 //! What is permitted is what runs, so hooks are done with it before.
 
 use tollgate::{
-    call::{Call, Checked},
-    guard::Breakers,
+    call::{Call, Checked, Guards},
     hook::Hooks,
     policy::{Approver, Policy},
 };
@@ -12,9 +11,9 @@ async fn walk(
     hooks: &Hooks,
     policy: &dyn Policy,
     approver: &dyn Approver,
-    breakers: &std::sync::Arc<Breakers>,
+    guards: &Guards,
 ) {
-    let _ = (call.permit(policy, approver, breakers).await, hooks);
+    let _ = (call.permit(policy, approver, guards).await, hooks);
 }
 
 fn main() {}

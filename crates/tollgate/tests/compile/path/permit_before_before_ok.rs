@@ -1,8 +1,7 @@
 //! The twin of `permit_before_before`: hooks first.
 
 use tollgate::{
-    call::{Call, Checked, Passed},
-    guard::Breakers,
+    call::{Call, Checked, Guards, Passed},
     hook::Hooks,
     policy::{Approver, Policy},
 };
@@ -12,10 +11,10 @@ async fn walk(
     hooks: &Hooks,
     policy: &dyn Policy,
     approver: &dyn Approver,
-    breakers: &std::sync::Arc<Breakers>,
+    guards: &Guards,
 ) {
     let Passed::Ready(call) = call.before(hooks).await.unwrap() else { return };
-    let _ = call.permit(policy, approver, breakers).await;
+    let _ = call.permit(policy, approver, guards).await;
 }
 
 fn main() {}

@@ -1,0 +1,123 @@
+//! A key is granted to one call alone: looked up, fenced and written in the same transaction.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use super::{State, Tally, Tx, end::terminal_of, recover};
+use crate::{StoreError, db::Param, record::owner_of};
+
+/// What a call wants to claim.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) id: i64,
+    pub(crate) run: String,
+    pub(crate) caller: String,
+    pub(crate) key: String,
+    /// Keyed: a stored hash tells nothing about the arguments.
+    pub(crate) fingerprint: [u8; 32],
+    /// The `started` record.
+    pub(crate) line: Vec<u8>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) enum Claimed {
+    Granted,
+    /// The stored answer.
+    Replay(Vec<u8>),
+    Conflict,
+    Unfinished,
+    /// A living process holds it.
+    Busy,
+}
+
+/// When each other owner was last seen to move, on this process's own clock. Wall clocks decide nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Holders(HashMap<i64, (i64, Instant)>);
+
+/// Notes a call before anyone decides about it.
+pub(crate) fn propose(
+    tx: &mut Tx<'_>,
+    id: i64,
+    run: &str,
+    caller: &str,
+    line: &[u8],
+) -> Result<(), StoreError> {
+    let seq = tx.write(run, line, 1, Tally::default());
+    tx.db.execute(
+        "INSERT INTO calls (id, run, caller, key, fingerprint, state, seq)
+         VALUES ($1, $2, $3, NULL, NULL, 0, $4)",
+        &[Param::Int(id), Param::Text(run), Param::Text(caller), Param::Int(seq)],
+    )?;
+    Ok(())
+}
+
+/// Grants the key, or says why not.
+pub(crate) fn claim(
+    tx: &mut Tx<'_>,
+    wanted: &Wanted,
+    holders: &mut Holders,
+    lease: Duration,
+) -> Result<Claimed, StoreError> {
+    let owner = owner_of(wanted.id);
+    let alive = tx.db.query("SELECT id FROM owners WHERE id = $1 AND ended IS NULL", &[Param::Int(owner)])?;
+    if alive.is_empty() {
+        return Err(StoreError::Fenced);
+    }
+    loop {
+        let found = tx.db.query(
+            "SELECT id, state, fingerprint FROM calls WHERE caller = $1 AND key = $2 AND state IN (1, 2, 3)",
+            &[Param::Text(&wanted.caller), Param::Text(&wanted.key)],
+        )?;
+        let Some(row) = found.first() else { return grant(tx, wanted) };
+        if row.blob(2)? != wanted.fingerprint {
+            return Ok(Claimed::Conflict);
+        }
+        let holder = row.int(0)?;
+        match row.int(1)? {
+            2 => return terminal_of(tx, holder).map(Claimed::Replay),
+            3 => return Ok(Claimed::Unfinished),
+            _ if holders.is_dead(tx, owner_of(holder), owner, lease)? => {
+                recover(tx, owner_of(holder))?;
+            }
+            _ => return Ok(Claimed::Busy),
+        }
+    }
+}
+
+fn grant(tx: &mut Tx<'_>, wanted: &Wanted) -> Result<Claimed, StoreError> {
+    let moved = tx.db.execute(
+        "UPDATE calls SET state = 1, key = $1, fingerprint = $2 WHERE id = $3 AND state = 0",
+        &[Param::Text(&wanted.key), Param::Blob(&wanted.fingerprint), Param::Int(wanted.id)],
+    )?;
+    if moved != 1 {
+        // Others have given it an end, because this process stood still, or it was never noted.
+        return Err(StoreError::Fenced);
+    }
+    tx.write(&wanted.run, &wanted.line, 1, Tally::default());
+    debug_assert_eq!(State::Running as i64, 1);
+    Ok(Claimed::Granted)
+}
+
+impl Holders {
+    /// True when the owner's process has ended, or has not moved for the length of a lease.
+    fn is_dead(&mut self, tx: &mut Tx<'_>, owner: i64, me: i64, lease: Duration) -> Result<bool, StoreError> {
+        if owner == me {
+            return Ok(false);
+        }
+        if tx.db.is_gone(owner)? {
+            return Ok(true);
+        }
+        let rows = tx.db.query("SELECT beat FROM owners WHERE id = $1", &[Param::Int(owner)])?;
+        let Some(row) = rows.first() else { return Ok(true) };
+        let beat = row.int(0)?;
+        let now = Instant::now();
+        let (last, since) = self.0.entry(owner).or_insert((beat, now));
+        if *last != beat {
+            (*last, *since) = (beat, now);
+        }
+        Ok(now.duration_since(*since) >= lease)
+    }
+}

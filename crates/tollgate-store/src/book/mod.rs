@@ -1,0 +1,189 @@
+//! What one transaction writes: journal rows, where calls stand, what runs add up to. All of it or none.
+
+use crate::{
+    StoreError,
+    db::{Db, Durability, Param, Row},
+    key::{Key, digest},
+};
+
+mod claim;
+mod end;
+mod owner;
+
+pub(crate) use claim::{Claimed, Holders, Wanted, claim, propose};
+pub(crate) use end::{Ended, Ending, abandon, end, recover};
+pub(crate) use owner::{beat, close, gone_owners, register};
+
+/// Where a call that needed a claim stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Proposed = 0,
+    Running = 1,
+    /// Ended, and the same key gives the same answer again.
+    Ended = 2,
+    /// Started, and nobody knows how it ended.
+    Unknown = 3,
+    /// Ended without effect: the key is free.
+    Released = 4,
+}
+
+/// What the records of one row add up to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) calls: i64,
+    pub(crate) ok: i64,
+    pub(crate) refused: i64,
+    pub(crate) failed: i64,
+    pub(crate) unknown: i64,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.ok += other.ok;
+        self.refused += other.refused;
+        self.failed += other.failed;
+        self.unknown += other.unknown;
+    }
+}
+
+/// A journal row in the making.
+struct Page {
+    seq: i64,
+    run: String,
+    records: i64,
+    body: Vec<u8>,
+    tally: Tally,
+}
+
+/// An open transaction.
+pub(crate) struct Tx<'a> {
+    db: &'a mut dyn Db,
+    key: &'a Key,
+    /// Milliseconds since 1970. Only shown: nothing is decided by the wall clock.
+    now: i64,
+    seq: i64,
+    mac: Vec<u8>,
+    pages: Vec<Page>,
+}
+
+impl<'a> Tx<'a> {
+    /// Begins.
+    pub(crate) fn begin(db: &'a mut dyn Db, key: &'a Key, sync: Durability) -> Result<Self, StoreError> {
+        db.begin(sync)?;
+        match db.query("SELECT seq, mac FROM head", &[]).and_then(|rows| head(&rows)) {
+            Ok((seq, mac)) => Ok(Self { db, key, now: crate::now_ms(), seq, mac, pages: Vec::new() }),
+            Err(error) => {
+                db.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    /// Adds whole lines of records to the row of their run, and says which row that is.
+    pub(crate) fn write(&mut self, run: &str, lines: &[u8], records: i64, tally: Tally) -> i64 {
+        let at = match self.pages.iter().rposition(|page| page.run == run) {
+            Some(at) => at,
+            None => {
+                self.seq += 1;
+                let page = Page {
+                    seq: self.seq,
+                    run: run.to_owned(),
+                    records: 0,
+                    body: Vec::new(),
+                    tally: Tally::default(),
+                };
+                self.pages.push(page);
+                self.pages.len() - 1
+            }
+        };
+        let page = &mut self.pages[at];
+        page.body.extend_from_slice(lines);
+        page.records += records;
+        page.tally.add(tally);
+        page.seq
+    }
+
+    /// Writes the rows and commits. Durable when it returns.
+    pub(crate) fn commit(mut self) -> Result<(), StoreError> {
+        let written = self.flush().and_then(|()| {
+            crate::failpoint::hit("before_commit");
+            self.db.commit()
+        });
+        if written.is_err() {
+            self.db.rollback();
+        }
+        written
+    }
+
+    pub(crate) fn rollback(self) {
+        self.db.rollback();
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        if self.pages.is_empty() {
+            return Ok(());
+        }
+        for page in std::mem::take(&mut self.pages) {
+            let link = self.key.link(&self.mac, page.seq, &page.run, self.now, &digest(&page.body));
+            self.db.execute(
+                "INSERT INTO journal (seq, run, at, records, body, mac) VALUES ($1, $2, $3, $4, $5, $6)",
+                &[
+                    Param::Int(page.seq),
+                    Param::Text(&page.run),
+                    Param::Int(self.now),
+                    Param::Int(page.records),
+                    Param::Blob(&page.body),
+                    Param::Blob(&link),
+                ],
+            )?;
+            self.mac = link.to_vec();
+            self.add_up(&page)?;
+        }
+        self.db
+            .execute("UPDATE head SET seq = $1, mac = $2", &[Param::Int(self.seq), Param::Blob(&self.mac)])?;
+        Ok(())
+    }
+
+    fn add_up(&mut self, page: &Page) -> Result<(), StoreError> {
+        let Tally { calls, ok, refused, failed, unknown } = page.tally;
+        self.db.execute(
+            "INSERT INTO runs (run, began, latest, calls, ok, refused, failed, unknown)
+             VALUES ($1, $2, $2, $3, $4, $5, $6, $7)
+             ON CONFLICT (run) DO UPDATE SET latest = excluded.latest, calls = runs.calls + excluded.calls,
+               ok = runs.ok + excluded.ok, refused = runs.refused + excluded.refused,
+               failed = runs.failed + excluded.failed, unknown = runs.unknown + excluded.unknown",
+            &[
+                Param::Text(&page.run),
+                Param::Int(self.now),
+                Param::Int(calls),
+                Param::Int(ok),
+                Param::Int(refused),
+                Param::Int(failed),
+                Param::Int(unknown),
+            ],
+        )?;
+        Ok(())
+    }
+
+    pub(crate) fn db(&mut self) -> &mut dyn Db {
+        self.db
+    }
+
+    /// The lines of a journal row, also of one that this transaction is about to write.
+    fn body(&mut self, seq: i64) -> Result<Vec<u8>, StoreError> {
+        if let Some(page) = self.pages.iter().find(|page| page.seq == seq) {
+            return Ok(page.body.clone());
+        }
+        let rows = self.db.query("SELECT body FROM journal WHERE seq = $1", &[Param::Int(seq)])?;
+        rows.first().map_or(Ok(Vec::new()), |row| row.blob(0).map(<[u8]>::to_vec))
+    }
+}
+
+fn head(rows: &[Row]) -> Result<(i64, Vec<u8>), StoreError> {
+    let row =
+        rows.first().ok_or_else(|| StoreError::Database("the head of the journal is gone".to_owned()))?;
+    // SQLite keeps the empty text of the first migration as text.
+    let mac = row.blob(1).map(<[u8]>::to_vec).unwrap_or_default();
+    Ok((row.int(0)?, mac))
+}

@@ -1,0 +1,220 @@
+//! SQLite, embedded: one file, write-ahead log, every commit synced.
+
+use std::{
+    collections::HashMap,
+    fs::{File, OpenOptions},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, types::ValueRef};
+use rustix::fs::{FlockOperation, flock};
+
+use super::{Cell, Db, Durability, Param, Row};
+use crate::StoreError;
+
+/// Statements kept ready.
+const PREPARED: usize = 64;
+
+pub(crate) struct Sqlite {
+    connection: Connection,
+    file: PathBuf,
+    /// How long a writer waits for another process's transaction.
+    patience: Duration,
+    sync: Durability,
+    /// Where living owners hold a lock each; the kernel lets go of it when they end, however they end.
+    marks: PathBuf,
+    held: HashMap<i64, File>,
+}
+
+impl Sqlite {
+    /// Opens the file, and makes it where there is none, for this user alone.
+    pub(crate) fn open(file: &Path, marks: &Path, patience: Duration) -> Result<Self, StoreError> {
+        private_file(file)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(file, flags);
+        let mut sqlite = Self {
+            connection: connection.map_err(|error| tell(file, patience, &error))?,
+            file: file.to_owned(),
+            patience,
+            sync: Durability::Full,
+            marks: marks.to_owned(),
+            held: HashMap::new(),
+        };
+        sqlite.prepare()?;
+        Ok(sqlite)
+    }
+
+    fn prepare(&mut self) -> Result<(), StoreError> {
+        let c = &self.connection;
+        let set = || {
+            c.busy_timeout(self.patience)?;
+            c.set_prepared_statement_cache_capacity(PREPARED);
+            c.pragma_update(None, "journal_mode", "wal")?;
+            c.pragma_update(None, "synchronous", "full")?;
+            c.pragma_update(None, "foreign_keys", "off")?;
+            c.pragma_update(None, "cache_size", -8_000)?;
+            // Whoever closes last would wait for the disk; the next one to write enough does it instead.
+            c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop)
+        };
+        set().map_err(|error| self.tell(&error))
+    }
+
+    fn mark_of(&self, owner: i64) -> PathBuf {
+        self.marks.join(owner.to_string())
+    }
+
+    fn tell(&self, error: &rusqlite::Error) -> StoreError {
+        tell(&self.file, self.patience, error)
+    }
+}
+
+/// Makes the file, readable by this user alone, before SQLite would make it for everyone. Its log files take the
+/// mode from it.
+fn private_file(file: &Path) -> Result<(), StoreError> {
+    let fault = |source| StoreError::Io { path: file.to_owned(), source };
+    let place = || file.display().to_string();
+    let opened =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(file);
+    let opened = opened.map_err(|source| match source.kind() {
+        std::io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly { place: place() },
+        std::io::ErrorKind::StorageFull => StoreError::Full { place: place() },
+        _ => fault(source),
+    })?;
+    let mode = opened.metadata().map_err(fault)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        opened.set_permissions(std::fs::Permissions::from_mode(0o600)).map_err(fault)?;
+    }
+    Ok(())
+}
+
+impl Db for Sqlite {
+    fn begin(&mut self, sync: Durability) -> Result<(), StoreError> {
+        if self.sync != sync {
+            let word = if sync == Durability::Full { "full" } else { "normal" };
+            self.connection.pragma_update(None, "synchronous", word).map_err(|error| self.tell(&error))?;
+            self.sync = sync;
+        }
+        self.execute("BEGIN IMMEDIATE", &[]).map(drop)
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        self.execute("COMMIT", &[]).map(drop)
+    }
+
+    fn rollback(&mut self) {
+        if !self.connection.is_autocommit() {
+            let _ = self.execute("ROLLBACK", &[]);
+        }
+    }
+
+    fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        let run = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            bind(&mut statement, params)?;
+            statement.raw_execute()
+        };
+        run().map(|rows| rows as u64).map_err(|error| self.tell(&error))
+    }
+
+    fn query(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+        let run = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            bind(&mut statement, params)?;
+            let columns = statement.column_count();
+            let mut rows = statement.raw_query();
+            let mut answer = Vec::new();
+            while let Some(row) = rows.next()? {
+                let cells = (0..columns).map(|at| row.get_ref(at).map(cell)).collect::<Result<_, _>>()?;
+                answer.push(Row(cells));
+            }
+            Ok(answer)
+        };
+        run().map_err(|error| self.tell(&error))
+    }
+
+    fn migrate(&mut self, sql: &str) -> Result<(), StoreError> {
+        self.connection.execute_batch(sql).map_err(|error| self.tell(&error))
+    }
+
+    fn has_tables(&mut self) -> Result<bool, StoreError> {
+        let found = self.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'", &[])?;
+        Ok(!found.is_empty())
+    }
+
+    fn hold(&mut self, owner: i64) -> Result<(), StoreError> {
+        let path = self.mark_of(owner);
+        let fault = |source| StoreError::Io { path: path.clone(), source };
+        let mark = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let mark = mark.map_err(fault)?;
+        flock(&mark, FlockOperation::NonBlockingLockExclusive).map_err(|errno| fault(errno.into()))?;
+        self.held.insert(owner, mark);
+        Ok(())
+    }
+
+    fn is_gone(&mut self, owner: i64) -> Result<bool, StoreError> {
+        if self.held.contains_key(&owner) {
+            return Ok(false);
+        }
+        match File::open(self.mark_of(owner)) {
+            Ok(mark) => Ok(flock(&mark, FlockOperation::NonBlockingLockExclusive).is_ok()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
+            Err(source) => Err(StoreError::Io { path: self.mark_of(owner), source }),
+        }
+    }
+
+    fn release(&mut self, owner: i64) {
+        self.held.remove(&owner);
+        let _ = std::fs::remove_file(self.mark_of(owner));
+    }
+
+    fn size(&mut self) -> Result<i64, StoreError> {
+        let size = |name| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        size("page_count")
+            .and_then(|pages| size("page_size").map(|bytes| pages * bytes))
+            .map_err(|error| self.tell(&error))
+    }
+}
+
+fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Param<'_>]) -> Result<(), rusqlite::Error> {
+    for (at, param) in params.iter().enumerate() {
+        match param {
+            Param::Int(number) => statement.raw_bind_parameter(at + 1, number)?,
+            Param::Text(text) => statement.raw_bind_parameter(at + 1, text)?,
+            Param::Blob(bytes) => statement.raw_bind_parameter(at + 1, bytes)?,
+            Param::Null => statement.raw_bind_parameter(at + 1, rusqlite::types::Null)?,
+        }
+    }
+    Ok(())
+}
+
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Int(number),
+        #[expect(clippy::cast_possible_truncation, reason = "no column of ours holds fractions")]
+        ValueRef::Real(number) => Cell::Int(number as i64),
+        ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => Cell::Blob(bytes.to_vec()),
+    }
+}
+
+fn tell(file: &Path, patience: Duration, error: &rusqlite::Error) -> StoreError {
+    let place = file.display().to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreError::Corrupt { place, why: error.to_string() }
+        }
+        Some(ErrorCode::DiskFull) => StoreError::Full { place },
+        Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { place },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Busy { place, waited: patience }
+        }
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => StoreError::Io {
+            path: file.to_owned(),
+            source: std::io::Error::new(std::io::ErrorKind::PermissionDenied, error.to_string()),
+        },
+        _ => StoreError::Database(error.to_string()),
+    }
+}

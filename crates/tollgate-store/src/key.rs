@@ -1,0 +1,123 @@
+//! The store's own secret: fingerprints and the chain of records are keyed with it.
+
+use std::{
+    fs::OpenOptions,
+    io::{Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+use crate::{StoreError, db::Db, place::Place, schema};
+
+/// 32 secret bytes. Kept in `store.key` beside the database, or where there is no folder of its own, inside it.
+#[derive(Clone)]
+pub(crate) struct Key([u8; 32]);
+
+/// A link of the chain.
+pub(crate) type Link = [u8; 32];
+
+impl Key {
+    /// The key of a store; made on first use. A key that is not the one the records were made with is an error:
+    /// with it no earlier call would be known again.
+    pub(crate) fn of(place: &Place, db: &mut dyn Db) -> Result<Self, StoreError> {
+        let known = schema::meta(db, "key_check")?;
+        let key = match place.key_file() {
+            Some(file) => match read(&file)? {
+                Some(key) => key,
+                None if known.is_some() => return Err(StoreError::Key { place: place.shown() }),
+                None => write(&file, fresh()?)?,
+            },
+            None => {
+                let text = schema::meta_once(db, "key", &hex(&fresh()?.0))?;
+                unhex(&text).map(Self).ok_or(StoreError::Key { place: place.shown() })?
+            }
+        };
+        let check = hex(&key.mac(b"check", &[])[..8]);
+        if schema::meta_once(db, "key_check", &check)? != check {
+            return Err(StoreError::Key { place: place.shown() });
+        }
+        Ok(key)
+    }
+
+    /// A keyed hash: tells equal things, and nothing else.
+    pub(crate) fn mac(&self, purpose: &[u8], parts: &[&[u8]]) -> Link {
+        // Any length is a legal key.
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).unwrap_or_else(|_| unreachable!());
+        mac.update(&(purpose.len() as u64).to_le_bytes());
+        mac.update(purpose);
+        for part in parts {
+            mac.update(&(part.len() as u64).to_le_bytes());
+            mac.update(part);
+        }
+        mac.finalize().into_bytes().into()
+    }
+
+    /// The link of a journal row. It speaks of the hash of the body, so that a pruned body leaves the chain whole.
+    pub(crate) fn link(&self, before: &[u8], seq: i64, run: &str, at: i64, digest: &[u8]) -> Link {
+        self.mac(b"journal", &[before, &seq.to_le_bytes(), run.as_bytes(), &at.to_le_bytes(), digest])
+    }
+}
+
+pub(crate) fn digest(body: &[u8]) -> [u8; 32] {
+    Sha256::digest(body).into()
+}
+
+fn fresh() -> Result<Key, StoreError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| StoreError::Database(format!("the machine has no random numbers: {error}")))?;
+    Ok(Key(bytes))
+}
+
+fn read(file: &Path) -> Result<Option<Key>, StoreError> {
+    let fault = |source| StoreError::Io { path: file.to_owned(), source };
+    let mut open = match OpenOptions::new().read(true).open(file) {
+        Ok(open) => open,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(fault(error)),
+    };
+    let mut text = String::new();
+    open.read_to_string(&mut text).map_err(fault)?;
+    let key = unhex(text.trim()).map(Key);
+    key.map(Some).ok_or_else(|| StoreError::Key { place: file.display().to_string() })
+}
+
+/// Written whole or not at all; where two processes write at the same time, the first one's counts.
+fn write(file: &Path, key: Key) -> Result<Key, StoreError> {
+    let fault = |source| StoreError::Io { path: file.to_owned(), source };
+    let part = file.with_extension(format!("part-{}", std::process::id()));
+    let written = (|| {
+        let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+        out.write_all(hex(&key.0).as_bytes())?;
+        out.sync_all()?;
+        match std::fs::hard_link(&part, file) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    })();
+    let _ = std::fs::remove_file(&part);
+    written.map_err(fault)?;
+    Ok(read(file)?.unwrap_or(key))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[at * 2..at * 2 + 2], 16).ok()?;
+    }
+    Some(bytes)
+}

@@ -1,0 +1,41 @@
+//! Tollgate's memory: what was proposed, decided, started and settled, and what it answered.
+//!
+//! A [`Store`] is the core's `Ledger`, in SQLite or PostgreSQL. Nothing with an effect starts before its start is
+//! durable; every call has one terminal record; what a dead process left open is `unknown` and never run again by
+//! itself.
+
+mod error;
+mod place;
+mod db;
+mod schema;
+mod key;
+mod record;
+mod book;
+mod writer;
+mod store;
+mod ledger;
+mod lazy;
+mod watch;
+mod trace;
+mod verify;
+mod prune;
+mod result_read;
+#[doc(hidden)]
+pub mod failpoint;
+
+pub use error::StoreError;
+pub use lazy::LazyStore;
+pub use place::Place;
+pub use prune::Pruned;
+pub use record::Line;
+pub use result_read::ResultRead;
+pub use store::{Settings, Store};
+pub use trace::{Entry, RunSummary};
+pub use verify::{Broken, Report};
+pub use watch::Watch;
+
+/// Milliseconds since 1970, for people to read. Nothing is decided by it.
+fn now_ms() -> i64 {
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,277 @@
+//! The records of the journal, one line of JSON each.
+//!
+//! A call that needs a claim has `proposed`, `decided`, `started` and `settled`, all under its number `i`. A read or a
+//! call refused early has one record, `call`. Those two, `settled` and `call`, are terminal.
+
+use std::{borrow::Cow, io::Write as _};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tollgate::{
+    guard::{CallRecord, End, InputRecord},
+    outcome::{NotStored, Redactor, Status},
+};
+
+use crate::{book::Tally, now_ms};
+
+/// Longer arguments are recorded by length alone.
+const LONGEST_INPUT: usize = 256 << 10;
+
+/// A longer answer of a read is recorded by its hash alone.
+const LONGEST_READ: usize = 4 << 10;
+
+pub(crate) const RECOVERED: &str = "The program that ran this call ended before the call did";
+pub(crate) const ABANDONED: &str = "Whoever waited for this call went away before it ended";
+
+/// The number of a call: its owner's, and one of the owner's own.
+pub(crate) fn id_of(owner: i64, number: u32) -> i64 {
+    (owner << 32) | i64::from(number)
+}
+
+pub(crate) fn owner_of(id: i64) -> i64 {
+    id >> 32
+}
+
+/// The numbers an owner can give.
+pub(crate) fn ids_of(owner: i64) -> (i64, i64) {
+    (owner << 32, (owner << 32) | i64::from(u32::MAX))
+}
+
+/// A record as it is read back.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct Line<'a> {
+    /// Which kind: `proposed`, `decided`, `started`, `settled`, `call`, `delivered`, `steps`.
+    #[serde(borrow)]
+    pub r: Cow<'a, str>,
+    /// The number of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub i: Option<i64>,
+    /// When, in milliseconds since 1970.
+    #[serde(default)]
+    pub at: i64,
+    /// How long the call took, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub us: Option<u64>,
+    /// The turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub t: Option<u32>,
+    /// The place in the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<usize>,
+    /// The call's own id.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub c: Option<Cow<'a, str>>,
+    /// The tool.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Cow<'a, str>>,
+    /// Who proposed it, where not `main`.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<Cow<'a, str>>,
+    /// On which route.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<Cow<'a, str>>,
+    /// The caller's key.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Cow<'a, str>>,
+    /// Who allowed it.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Cow<'a, str>>,
+    /// The arguments, secrets redacted.
+    #[serde(borrow, default, rename = "in", skip_serializing_if = "Option::is_none")]
+    pub input: Option<&'a RawValue>,
+    /// What the model wrote, where it was no JSON the tool accepts.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Cow<'a, str>>,
+    /// The answer.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub a: Option<&'a RawValue>,
+    /// True when recovery wrote it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recovered: bool,
+    /// Steps, as observers are told them.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<&'a RawValue>,
+}
+
+impl Line<'_> {
+    pub(crate) fn is(&self, kind: &str, id: i64) -> bool {
+        self.r == kind && self.i == Some(id)
+    }
+
+    pub(crate) fn answer(self) -> Option<Vec<u8>> {
+        self.a.map(|answer| answer.get().as_bytes().to_vec())
+    }
+
+    /// True for the one record that ends a call.
+    pub fn is_terminal(&self) -> bool {
+        self.r == "settled" || self.r == "call"
+    }
+}
+
+/// The records of a journal row. What is no record is passed over: `verify` finds it.
+pub(crate) fn lines(body: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    body.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+/// A call is proposed.
+pub(crate) fn proposed(out: &mut Vec<u8>, id: i64, call: &CallRecord<'_>, redactor: &Redactor) {
+    let began = began_ms(call);
+    let _ = write!(out, r#"{{"r":"proposed","i":{id},"at":{began}"#);
+    subject(out, call);
+    text(out, "c", call.id.as_str());
+    text(out, "tool", call.tool);
+    if let Some(key) = call.key {
+        text(out, "key", key.as_str());
+    }
+    input(out, &call.input, redactor);
+    out.extend_from_slice(b"}\n");
+}
+
+/// It may run.
+pub(crate) fn decided(out: &mut Vec<u8>, id: i64, by: &str) {
+    let _ = write!(out, r#"{{"r":"decided","i":{id},"at":{}"#, now_ms());
+    text(out, "by", by);
+    out.extend_from_slice(b"}\n");
+}
+
+/// It starts.
+pub(crate) fn started(out: &mut Vec<u8>, id: i64) {
+    let _ = writeln!(out, r#"{{"r":"started","i":{id},"at":{}}}"#, now_ms());
+}
+
+/// The end of a call that was noted. The answer whole: it may be asked for again.
+pub(crate) fn settled(
+    out: &mut Vec<u8>,
+    id: i64,
+    end: &End<'_>,
+    redactor: &Redactor,
+) -> Result<(), NotStored> {
+    let us = end.call.began.elapsed().as_micros();
+    let _ = write!(out, r#"{{"r":"settled","i":{id},"at":{},"us":{us},"a":"#, now_ms());
+    answer(out, end, None, redactor)?;
+    out.extend_from_slice(b"}\n");
+    Ok(())
+}
+
+/// A call that needed no claim, from proposal to end.
+pub(crate) fn call(out: &mut Vec<u8>, end: &End<'_>, redactor: &Redactor) -> Result<(), NotStored> {
+    let took = end.call.began.elapsed();
+    let now = now_ms();
+    let us = took.as_micros();
+    let _ = write!(out, r#"{{"r":"call","at":{now},"us":{us}"#);
+    subject(out, &end.call);
+    if let Some(by) = end.by {
+        text(out, "by", by);
+    }
+    input(out, &end.call.input, redactor);
+    out.extend_from_slice(br#","a":"#);
+    let most = if end.settled.replayed { 0 } else { LONGEST_READ };
+    answer(out, end, Some(most), redactor)?;
+    out.extend_from_slice(b"}\n");
+    Ok(())
+}
+
+/// The answer. A refusal quotes what was asked for, and so may hold a secret that no tool gave.
+fn answer(
+    out: &mut Vec<u8>,
+    end: &End<'_>,
+    most: Option<usize>,
+    redactor: &Redactor,
+) -> Result<(), NotStored> {
+    let from = out.len();
+    end.settled.store(out, most)?;
+    if end.settled.refusal().is_some()
+        && let Ok(Cow::Owned(clean)) = str::from_utf8(&out[from..]).map(|text| redactor.text(text))
+    {
+        out.truncate(from);
+        out.extend_from_slice(clean.as_bytes());
+    }
+    Ok(())
+}
+
+/// Answers were handed to whoever asked.
+pub(crate) fn delivered(out: &mut Vec<u8>, turn: u32, calls: &[&str]) {
+    let calls = serde_json::to_string(calls).unwrap_or_default();
+    let _ = writeln!(out, r#"{{"r":"delivered","at":{},"t":{turn},"steps":{calls}}}"#, now_ms());
+}
+
+/// The end that recovery gives a call.
+pub(crate) fn concluded(id: i64, proposed: Option<&Line<'_>>, started: bool, why: &str) -> Vec<u8> {
+    let name = |of: Option<&Cow<'_, str>>| of.map_or_else(String::new, ToString::to_string);
+    let (call, tool) =
+        (name(proposed.and_then(|line| line.c.as_ref())), name(proposed.and_then(|line| line.tool.as_ref())));
+    let answer = if started {
+        serde_json::json!({
+            "id": call, "tool": tool, "status": "unknown", "attempts": 1,
+            "reason": format!("{why}; nobody knows whether it took effect."),
+            "hint": "Find out whether it took effect before you do anything like it again.",
+        })
+    } else {
+        serde_json::json!({
+            "id": call, "tool": tool, "status": "refused", "code": "cancelled", "phase": "4 permit",
+            "reason": format!("{why}; it had not started, and nothing happened."),
+            "hint": "Propose it again if it is still wanted.",
+        })
+    };
+    let line = serde_json::json!({"r": "settled", "i": id, "at": now_ms(), "recovered": true, "a": answer});
+    let mut bytes = line.to_string().into_bytes();
+    bytes.push(b'\n');
+    bytes
+}
+
+/// What an end adds to its run.
+pub(crate) fn tally(status: Status) -> Tally {
+    let mut tally = Tally { calls: 1, ..Tally::default() };
+    match status {
+        Status::Ok => tally.ok = 1,
+        Status::Refused => tally.refused = 1,
+        Status::RetryableError | Status::FatalError => tally.failed = 1,
+        Status::Unknown => tally.unknown = 1,
+    }
+    tally
+}
+
+fn began_ms(call: &CallRecord<'_>) -> i64 {
+    now_ms() - i64::try_from(call.began.elapsed().as_millis()).unwrap_or(0)
+}
+
+fn subject(out: &mut Vec<u8>, call: &CallRecord<'_>) {
+    let _ = write!(out, r#","t":{},"p":{}"#, call.scope.turn, call.position);
+    if call.scope.caller.as_str() != "main" {
+        text(out, "who", call.scope.caller.as_str());
+    }
+    if let Some(route) = &call.scope.route {
+        text(out, "route", route.as_str());
+    }
+}
+
+fn input(out: &mut Vec<u8>, input: &InputRecord<'_>, redactor: &Redactor) {
+    match input {
+        InputRecord::Args(args) => {
+            let from = out.len();
+            out.extend_from_slice(br#","in":"#);
+            let began = out.len();
+            if redactor.finds_in(args) {
+                let mut clean = (*args).clone();
+                redactor.value(&mut clean);
+                let _ = serde_json::to_writer(&mut *out, &clean);
+            } else {
+                let _ = serde_json::to_writer(&mut *out, args);
+            }
+            let length = out.len() - began;
+            if length > LONGEST_INPUT {
+                out.truncate(from);
+                text(out, "text", &format!("[arguments of {length} bytes, too long to be recorded]"));
+            }
+        }
+        InputRecord::Text(written) => {
+            let most = written.char_indices().nth(LONGEST_READ).map_or(written.len(), |(at, _)| at);
+            text(out, "text", &redactor.text(&written[..most]));
+        }
+    }
+}
+
+fn text(out: &mut Vec<u8>, name: &str, value: &str) {
+    let _ = write!(out, r#","{name}":"#);
+    let _ = serde_json::to_writer(&mut *out, value);
+}

@@ -1,0 +1,101 @@
+//! The tables, how they came to be, and the refusal to touch what a newer program made.
+
+use crate::{
+    StoreError,
+    db::{Db, Param},
+};
+
+/// The newest version this program knows: one for each migration.
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Each is run once, in order. What stands here is never changed, only added to.
+///
+/// `journal` is the ledger: append-only, one row for all records of one run in one commit, each row chained to the
+/// one before. `calls` says where every call that needed a claim stands; its row and the journal's change in the same
+/// transaction. `owners` are processes that have, or had, the store open.
+const MIGRATIONS: [&str; 1] = ["
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+    CREATE TABLE head (one BIGINT PRIMARY KEY, seq BIGINT NOT NULL, mac BLOB NOT NULL, owner BIGINT NOT NULL);
+    CREATE TABLE owners (
+        id BIGINT PRIMARY KEY, pid BIGINT NOT NULL, began BIGINT NOT NULL, beat BIGINT NOT NULL, ended BIGINT);
+    CREATE TABLE calls (
+        id BIGINT PRIMARY KEY, run TEXT NOT NULL, caller TEXT NOT NULL, key TEXT, fingerprint BLOB,
+        state BIGINT NOT NULL, seq BIGINT NOT NULL);
+    CREATE UNIQUE INDEX calls_key ON calls (caller, key) WHERE state IN (1, 2, 3);
+    CREATE INDEX calls_open ON calls (id) WHERE state IN (0, 1);
+    CREATE INDEX calls_run ON calls (run);
+    CREATE TABLE journal (
+        seq BIGINT PRIMARY KEY, run TEXT NOT NULL, at BIGINT NOT NULL, records BIGINT NOT NULL,
+        body BLOB NOT NULL, mac BLOB NOT NULL);
+    CREATE INDEX journal_run ON journal (run, seq);
+    CREATE TABLE runs (
+        run TEXT PRIMARY KEY, began BIGINT NOT NULL, latest BIGINT NOT NULL, calls BIGINT NOT NULL,
+        ok BIGINT NOT NULL, refused BIGINT NOT NULL, failed BIGINT NOT NULL, unknown BIGINT NOT NULL);
+    CREATE INDEX runs_latest ON runs (latest);
+    CREATE TABLE results (
+        hash TEXT NOT NULL, caller TEXT NOT NULL, bytes BIGINT NOT NULL, untrusted BIGINT NOT NULL,
+        kept BIGINT NOT NULL, PRIMARY KEY (hash, caller));
+    CREATE INDEX results_kept ON results (kept);
+    CREATE TABLE breakers (
+        kind TEXT NOT NULL, name TEXT NOT NULL, failures BIGINT NOT NULL, opened BIGINT, until BIGINT,
+        trying BIGINT, PRIMARY KEY (kind, name));
+    CREATE TABLE spent (
+        run TEXT NOT NULL, name TEXT NOT NULL, amount BIGINT NOT NULL, PRIMARY KEY (run, name));
+    CREATE TABLE approvals (
+        id TEXT PRIMARY KEY, run TEXT NOT NULL, call TEXT NOT NULL, tool TEXT NOT NULL, digest TEXT NOT NULL,
+        asked BIGINT NOT NULL, question BLOB NOT NULL, answered BIGINT, answer BLOB, used BIGINT);
+    CREATE INDEX approvals_open ON approvals (asked) WHERE answered IS NULL;
+    INSERT INTO head (one, seq, mac, owner) VALUES (1, 0, '', 0);
+"];
+
+/// Brings the tables to this program's version, or says why not.
+pub(crate) fn prepare(db: &mut dyn Db, place: &str) -> Result<(), StoreError> {
+    if db.has_tables()? && version(db)? == VERSION {
+        return Ok(());
+    }
+    // Two processes may come here at the same time: whoever is second finds the work done.
+    let found = if db.has_tables()? { version(db)? } else { 0 };
+    if found > VERSION {
+        return Err(StoreError::Newer { place: place.to_owned(), found, known: VERSION });
+    }
+    let from = usize::try_from(found).map_err(|_| StoreError::Corrupt {
+        place: place.to_owned(),
+        why: format!("its version is {found}"),
+    })?;
+    let steps = MIGRATIONS[from..].concat();
+    let lock = if found == 0 { "" } else { "UPDATE meta SET value = value WHERE name = 'version';" };
+    let note = if found == 0 {
+        format!("INSERT INTO meta (name, value) VALUES ('version', '{VERSION}');")
+    } else {
+        format!("UPDATE meta SET value = '{VERSION}' WHERE name = 'version';")
+    };
+    match db.migrate(&format!("BEGIN; {lock} {steps} {note} COMMIT;")) {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            db.rollback();
+            let done = db.has_tables()? && version(db)? == VERSION;
+            if done { Ok(()) } else { Err(error) }
+        }
+    }
+}
+
+fn version(db: &mut dyn Db) -> Result<i64, StoreError> {
+    let rows = db.query("SELECT value FROM meta WHERE name = $1", &[Param::Text("version")])?;
+    let text = rows.first().map(|row| row.text(0)).transpose()?.unwrap_or("0");
+    text.parse().map_err(|_| StoreError::Database(format!("the store's version is {text:?}")))
+}
+
+/// A remembered fact about the store.
+pub(crate) fn meta(db: &mut dyn Db, name: &str) -> Result<Option<String>, StoreError> {
+    let rows = db.query("SELECT value FROM meta WHERE name = $1", &[Param::Text(name)])?;
+    rows.first().map(|row| row.text(0).map(str::to_owned)).transpose()
+}
+
+/// Remembers a fact unless one of that name is there already, and says which one counts.
+pub(crate) fn meta_once(db: &mut dyn Db, name: &str, value: &str) -> Result<String, StoreError> {
+    db.execute(
+        "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+        &[Param::Text(name), Param::Text(value)],
+    )?;
+    Ok(meta(db, name)?.unwrap_or_else(|| value.to_owned()))
+}

@@ -1,0 +1,243 @@
+//! An open store: recovered, registered, with its writer at work.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use tokio::sync::oneshot;
+use tollgate::outcome::Redactor;
+
+use crate::{
+    StoreError,
+    book::{self, Holders, Tx},
+    db::{Db, Durability},
+    key::Key,
+    place::Place,
+    schema,
+    writer::{Desk, Op, Writer},
+};
+
+/// How a store behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// A process that has not moved for so long, and holds a key another one waits for, is taken for dead.
+    pub lease: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { lease: Duration::from_secs(10) }
+    }
+}
+
+impl Settings {
+    /// How long anyone waits for the right to write. Longer than a lease: a process that stands still inside a
+    /// transaction keeps everyone waiting.
+    fn patience(self) -> Duration {
+        2 * self.lease
+    }
+}
+
+/// A handle to an open store. Clones are the same; with the last one everything is written and the store closed.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) inner: Arc<Inner>,
+    pub(crate) redactor: Arc<Redactor>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) place: Place,
+    pub(crate) key: Key,
+    pub(crate) desk: Arc<Desk>,
+    reader: Mutex<Option<Box<dyn Db>>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    recovered: usize,
+    patience: Duration,
+}
+
+impl Store {
+    /// Opens the store, making it where there is none. Calls that a dead process left open get their end here.
+    pub fn open(place: Place) -> Result<Self, StoreError> {
+        Self::open_with(place, Settings::default())
+    }
+
+    /// The same, with settings.
+    pub fn open_with(place: Place, settings: Settings) -> Result<Self, StoreError> {
+        off_runtime(|| Self::open_here(place, settings))
+    }
+
+    fn open_here(place: Place, settings: Settings) -> Result<Self, StoreError> {
+        let mut db = place.connect(settings.patience())?;
+        schema::prepare(&mut *db, &place.shown())?;
+        let key = Key::of(&place, &mut *db)?;
+        let recovered = recover_gone(&mut *db, &key)?;
+        let owner = book::register(&mut *db)?;
+        let desk = Arc::new(Desk::new(owner));
+        let writer = Writer {
+            place: place.clone(),
+            db,
+            key: key.clone(),
+            owner,
+            lease: settings.lease,
+            desk: desk.clone(),
+            holders: Holders::default(),
+        };
+        let thread = std::thread::Builder::new().name("tollgate-store".to_owned()).spawn(|| writer.run());
+        let thread = thread.map_err(|source| StoreError::Io { path: place.path().to_owned(), source })?;
+        let inner = Inner {
+            place,
+            key,
+            desk,
+            reader: Mutex::default(),
+            writer: Mutex::new(Some(thread)),
+            recovered,
+            patience: settings.patience(),
+        };
+        Ok(Self { inner: Arc::new(inner), redactor: Arc::default() })
+    }
+
+    /// The same store, with other eyes for secrets in arguments. Answers come without them already.
+    #[must_use]
+    pub fn redacting(mut self, redactor: Redactor) -> Self {
+        self.redactor = Arc::new(redactor);
+        self
+    }
+
+    /// How many calls of dead processes were given their end when this store was opened.
+    pub fn recovered(&self) -> usize {
+        self.inner.recovered
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> &Place {
+        &self.inner.place
+    }
+
+    /// Why the last write failed, while writing fails.
+    pub fn trouble(&self) -> Option<String> {
+        self.inner.desk.queue.broken()
+    }
+
+    /// Waits until everything recorded so far is durable.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        self.write(|_| Ok(())).await
+    }
+
+    /// Writes what is left and closes the store, for all clones of this handle. Blocks until it is done.
+    pub fn close(&self) {
+        self.inner.close();
+    }
+
+    /// Runs `work` in the writer's next transaction. Done and durable when it returns.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let answer = self.hand_in(work)?;
+        answer.await.map_err(|_| StoreError::Closed)?.and_then(unpack)
+    }
+
+    /// The same for callers outside a runtime.
+    pub(crate) fn write_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let answer = self.hand_in(work)?;
+        answer.blocking_recv().map_err(|_| StoreError::Closed)?.and_then(unpack)
+    }
+
+    fn hand_in<T: Send + 'static>(
+        &self,
+        mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<oneshot::Receiver<Result<Box<dyn std::any::Any + Send>, StoreError>>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let work = Box::new(move |tx: &mut Tx<'_>| work(tx).map(|done| Box::new(done) as _));
+        self.inner.desk.queue.push(Op::Do { work, reply })?;
+        Ok(answer)
+    }
+
+    /// Asks the database beside the writer. Blocks.
+    pub(crate) fn read<T: Send>(
+        &self,
+        work: impl FnOnce(&mut dyn Db) -> Result<T, StoreError> + Send,
+    ) -> Result<T, StoreError> {
+        off_runtime(|| self.read_here(work))
+    }
+
+    fn read_here<T>(&self, work: impl FnOnce(&mut dyn Db) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let mut reader = lock(&self.inner.reader);
+        if reader.as_ref().is_none_or(|db| db.is_lost()) {
+            *reader = Some(self.inner.place.connect(self.inner.patience)?);
+        }
+        reader.as_mut().map_or(Err(StoreError::Closed), |db| work(&mut **db))
+    }
+}
+
+/// Database clients that block have a runtime of their own and cannot begin inside another one.
+fn off_runtime<T: Send>(work: impl FnOnce() -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+    if tokio::runtime::Handle::try_current().is_err() {
+        return work();
+    }
+    std::thread::scope(|threads| threads.spawn(work).join().unwrap_or(Err(StoreError::Closed)))
+}
+
+fn unpack<T: 'static>(done: Box<dyn std::any::Any + Send>) -> Result<T, StoreError> {
+    done.downcast().map(|done| *done).map_err(|_| StoreError::Closed)
+}
+
+/// Gives the calls of every dead owner their end.
+fn recover_gone(db: &mut dyn Db, key: &Key) -> Result<usize, StoreError> {
+    let gone = book::gone_owners(db)?;
+    if gone.is_empty() {
+        return Ok(0);
+    }
+    let mut tx = Tx::begin(db, key, Durability::Full)?;
+    let mut recovered = 0;
+    for owner in &gone {
+        match book::recover(&mut tx, *owner) {
+            Ok(calls) => recovered += calls,
+            Err(error) => {
+                tx.rollback();
+                return Err(error);
+            }
+        }
+    }
+    tx.commit()?;
+    gone.into_iter().for_each(|owner| db.release(owner));
+    Ok(recovered)
+}
+
+impl Inner {
+    fn close(&self) {
+        self.desk.queue.close();
+        let thread = lock(&self.writer).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+        let reader = lock(&self.reader).take();
+        let _ = off_runtime(|| {
+            drop(reader);
+            Ok(())
+        });
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("place", &self.inner.place.shown()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,111 @@
+//! The steps of each call, as observers are told them, kept beside its records. A slow disk may miss some; it says so.
+
+use std::{
+    collections::HashMap,
+    io::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use tollgate::{
+    Tollgate,
+    event::{Event, What},
+    tool::RunId,
+};
+
+use crate::{LazyStore, Store, book::Tally};
+
+/// How many hand-overs may wait.
+const WAITING: usize = 1 << 14;
+
+/// How often it looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Keeps steps until it is told that there will be no more.
+pub struct Watch {
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl LazyStore {
+    /// Begins to keep the steps of this gate's calls.
+    pub fn watch(&self, gate: &Tollgate) -> Watch {
+        let (over, mut events) = (Arc::new(AtomicBool::new(false)), gate.observe(WAITING));
+        let (told, store) = (over.clone(), self.clone());
+        let thread = std::thread::spawn(move || {
+            let mut open = HashMap::new();
+            loop {
+                let last = told.load(Ordering::Acquire);
+                // A store that does not open keeps nothing; the calls themselves are told.
+                events.drain(|event| {
+                    if let Some((run, line)) = note(&mut open, &event)
+                        && let Ok(store) = store.get()
+                    {
+                        keep(store, &run, &line);
+                    }
+                });
+                if last {
+                    return;
+                }
+                std::thread::park_timeout(PAUSE);
+            }
+        });
+        Watch { over, thread }
+    }
+}
+
+impl Watch {
+    /// Keeps what is left.
+    pub fn finish(self) {
+        self.over.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        let _ = self.thread.join();
+    }
+}
+
+fn keep(store: &Store, run: &RunId, line: &[u8]) {
+    // Where there is no room, steps are what can be done without.
+    let _ = store.inner.desk.queue.note(run, line, 1, Tally::default());
+}
+
+/// The steps of one call that have come so far, as the inside of a JSON list.
+type Open = HashMap<(RunId, String), Vec<u8>>;
+
+/// Adds a step; gives the whole record once the call has its end.
+fn note(open: &mut Open, event: &Event<'_>) -> Option<(RunId, Vec<u8>)> {
+    let at = event.at_ms;
+    let Some(call) = event.call else {
+        let mut line = format!(r#"{{"r":"turn","at":{at},"steps":"#).into_bytes();
+        serde_json::to_writer(&mut line, event.what).ok()?;
+        line.extend_from_slice(b"}\n");
+        return Some((event.run.clone(), line));
+    };
+    // What the executor says of every body is in the steps around it.
+    if let What::Progress(progress) = event.what
+        && progress.message.is_empty()
+    {
+        return None;
+    }
+    let key = (event.run.clone(), call.to_string());
+    let steps = open.entry(key).or_default();
+    if !steps.is_empty() {
+        steps.push(b',');
+    }
+    let _ = write!(steps, r#"{{"us":{:.1},"is":"#, event.took.as_secs_f64() * 1e6);
+    serde_json::to_writer(&mut *steps, event.what).ok()?;
+    steps.push(b'}');
+    if !matches!(event.what, What::Settled { .. }) {
+        return None;
+    }
+    let (key, steps) = open.remove_entry(&(event.run.clone(), call.to_string()))?;
+    let mut line =
+        format!(r#"{{"r":"steps","at":{at},"c":{},"steps":["#, serde_json::to_string(&key.1).ok()?)
+            .into_bytes();
+    line.extend_from_slice(&steps);
+    line.extend_from_slice(b"]}\n");
+    Some((key.0, line))
+}

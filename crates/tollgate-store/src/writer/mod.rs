@@ -1,0 +1,298 @@
+//! One thread writes: the records of all calls that wait share one transaction and one sync.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::sync::Notify;
+
+use crate::{
+    StoreError,
+    book::{self, Claimed, Ended, Holders, Tx},
+    db::{Db, Durability},
+    failpoint,
+    key::Key,
+    place::Place,
+    record,
+};
+
+mod queue;
+
+pub(crate) use queue::{Op, Queue};
+
+/// Records nobody waits for are written at the latest after this.
+const LAZY: Duration = Duration::from_millis(50);
+
+/// How long those that were answered together are waited for.
+const LINGER: Duration = Duration::from_micros(1_500);
+
+/// What the writer and the handles of a store share.
+pub(crate) struct Desk {
+    pub(crate) queue: Arc<Queue>,
+    /// Some call ended: whoever waits for its key looks again.
+    pub(crate) ended: Notify,
+    owner: AtomicI64,
+    next: AtomicU32,
+    /// Calls that were noted and have no end yet.
+    open: AtomicI64,
+    /// Records that could not be written and were given up.
+    pub(crate) lost: AtomicI64,
+}
+
+impl Desk {
+    pub(crate) fn new(owner: i64) -> Self {
+        Self {
+            queue: Queue::shared(),
+            ended: Notify::new(),
+            owner: AtomicI64::new(owner),
+            next: AtomicU32::new(0),
+            open: AtomicI64::new(0),
+            lost: AtomicI64::new(0),
+        }
+    }
+
+    /// A number no other call has.
+    pub(crate) fn number(&self) -> i64 {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        record::id_of(self.owner.load(Ordering::Acquire), self.next.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// The writing end.
+pub(crate) struct Writer {
+    pub(crate) place: Place,
+    pub(crate) db: Box<dyn Db>,
+    pub(crate) key: Key,
+    pub(crate) owner: i64,
+    pub(crate) lease: Duration,
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) holders: Holders,
+}
+
+/// Whether what could not be written may be written another time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Retry {
+    Later,
+    Never,
+}
+
+/// What came of one op, told after the commit.
+enum Outcome {
+    Nothing,
+    Claimed(Result<Claimed, StoreError>),
+    Ended(Ended),
+    Done(queue::Done),
+}
+
+impl Writer {
+    /// Writes until the store is closed and everything is written.
+    pub(crate) fn run(mut self) {
+        let mut beaten = Instant::now();
+        let mut crowd = 0;
+        let mut lazy_at = Instant::now();
+        loop {
+            if crowd > 1 {
+                self.desk.queue.linger(crowd, Instant::now() + LINGER);
+            }
+            let beat_at = beaten + self.lease / 4;
+            let batch = self.desk.queue.take(beat_at.max(Instant::now()), lazy_at);
+            if let Some(batch) = batch {
+                crowd = batch.urgent;
+                let closed = batch.closed;
+                let well = self.write(batch.ops);
+                lazy_at = Instant::now() + if well { LAZY } else { 10 * LAZY };
+                if closed {
+                    break;
+                }
+            }
+            if Instant::now() >= beaten + self.lease / 4 {
+                beaten = Instant::now();
+                self.beat();
+            }
+        }
+        self.leave();
+    }
+
+    /// Shows that this process moves, while it holds anything others might wait for.
+    fn beat(&mut self) {
+        if self.desk.open.load(Ordering::Relaxed) <= 0 {
+            return;
+        }
+        failpoint::hit("beat");
+        if let Ok(false) = book::beat(&mut *self.db, self.owner) {
+            self.come_back();
+        }
+    }
+
+    /// Others have taken this process for dead, or the connection was lost: it goes on under a new number.
+    fn come_back(&mut self) {
+        if self.db.is_lost() {
+            match self.place.connect(2 * self.lease) {
+                Ok(db) => self.db = db,
+                Err(_) => return,
+            }
+        }
+        let old = self.owner;
+        if let Ok(owner) = book::register(&mut *self.db) {
+            self.owner = owner;
+            self.desk.owner.store(owner, Ordering::Release);
+            let _ = self.in_one(|tx| book::recover(tx, old).map(drop));
+            self.db.release(old);
+        }
+    }
+
+    fn in_one(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let mut tx = Tx::begin(&mut *self.db, &self.key, Durability::Lazy)?;
+        match work(&mut tx) {
+            Ok(()) => tx.commit(),
+            Err(error) => {
+                tx.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    /// Everything in one transaction. Where that fails for a reason of one op's own, each gets a transaction of its
+    /// own. False when nothing could be written.
+    fn write(&mut self, mut ops: Vec<Op>) -> bool {
+        match self.commit(&mut ops) {
+            Ok(outcomes) => {
+                self.desk.queue.mend();
+                self.tell(ops, outcomes);
+                true
+            }
+            Err(StoreError::Database(_)) if self.db.is_lost() => {
+                self.come_back();
+                let lost = StoreError::Database("the connection to the database was lost".to_owned());
+                self.fail(ops, &lost, Retry::Later);
+                false
+            }
+            Err(StoreError::Database(_)) if ops.len() > 1 => {
+                ops.into_iter().fold(true, |well, op| self.write(vec![op]) && well)
+            }
+            Err(error) => {
+                // What the database will not take alone, and says no word we know about, it will never take.
+                let retry =
+                    if matches!(error, StoreError::Database(_)) { Retry::Never } else { Retry::Later };
+                self.fail(ops, &error, retry);
+                false
+            }
+        }
+    }
+
+    fn commit(&mut self, ops: &mut [Op]) -> Result<Vec<Outcome>, StoreError> {
+        // Proposals and reads may be lost with the machine; starts and ends never.
+        let lazy = ops.iter().all(|op| matches!(op, Op::Propose { .. } | Op::Lines { .. }));
+        let mut tx =
+            Tx::begin(&mut *self.db, &self.key, if lazy { Durability::Lazy } else { Durability::Full })?;
+        let mut outcomes = Vec::with_capacity(ops.len());
+        for op in ops {
+            match apply(op, &mut tx, &mut self.holders, self.lease) {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(error) => {
+                    tx.rollback();
+                    return Err(error);
+                }
+            }
+        }
+        tx.commit()?;
+        failpoint::hit("after_commit");
+        Ok(outcomes)
+    }
+
+    fn tell(&mut self, ops: Vec<Op>, outcomes: Vec<Outcome>) {
+        // Before anyone is told: what is proposed next goes under the new number.
+        if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Claimed(Err(StoreError::Fenced)))) {
+            self.come_back();
+        }
+        let mut ended = 0;
+        for (op, outcome) in ops.into_iter().zip(outcomes) {
+            match (op, outcome) {
+                (Op::Claim { wanted, reply }, Outcome::Claimed(claimed)) => {
+                    let granted = matches!(claimed, Ok(Claimed::Granted));
+                    if reply.send(claimed).is_err() && granted {
+                        // Whoever wanted it is gone, and the body never began.
+                        let _ = self.desk.queue.push(Op::Abandon { id: wanted.id, ran: false });
+                    }
+                }
+                (Op::End { reply, .. }, Outcome::Ended(end)) => {
+                    ended += 1;
+                    if let Some(reply) = reply {
+                        let _ = reply.send(Ok(end));
+                    }
+                }
+                (Op::Abandon { .. }, _) => ended += 1,
+                (Op::Do { reply, .. }, Outcome::Done(done)) => drop(reply.send(Ok(done))),
+                _ => {}
+            }
+        }
+        if ended > 0 {
+            self.desk.open.fetch_sub(ended, Ordering::Relaxed);
+            self.desk.ended.notify_waiters();
+        }
+    }
+
+    /// Those who wait are told; what nobody waits for is kept and tried again. An end is kept in any case.
+    fn fail(&self, ops: Vec<Op>, error: &StoreError, retry: Retry) {
+        let mut kept = Vec::new();
+        for op in ops {
+            match op {
+                Op::Claim { reply, .. } => drop(reply.send(Err(error.again()))),
+                Op::Do { reply, .. } => drop(reply.send(Err(error.again()))),
+                Op::End { ending, reply } => {
+                    if let Some(reply) = reply {
+                        let _ = reply.send(Err(error.again()));
+                    }
+                    kept.push(Op::End { ending, reply: None });
+                }
+                other => kept.push(other),
+            }
+        }
+        if retry == Retry::Never && !kept.is_empty() {
+            self.desk.lost.fetch_add(1, Ordering::Relaxed);
+            kept.clear();
+        }
+        self.desk.queue.put_back(kept, &error.to_string());
+    }
+
+    /// Closing: what is still open gets its end, and the mark goes.
+    fn leave(&mut self) {
+        let owner = self.owner;
+        let _ = self.in_one(|tx| book::recover(tx, owner).map(drop));
+        self.db.release(owner);
+    }
+}
+
+fn apply(
+    op: &mut Op,
+    tx: &mut Tx<'_>,
+    holders: &mut Holders,
+    lease: Duration,
+) -> Result<Outcome, StoreError> {
+    Ok(match op {
+        Op::Propose { id, run, caller, line } => {
+            book::propose(tx, *id, run, caller, line)?;
+            Outcome::Nothing
+        }
+        Op::Lines { run, body, records, tally } => {
+            tx.write(run.as_str(), body, *records, *tally);
+            Outcome::Nothing
+        }
+        Op::Claim { wanted, .. } => match book::claim(tx, wanted, holders, lease) {
+            Ok(claimed) => Outcome::Claimed(Ok(claimed)),
+            // Of this claim alone; nothing was written for it.
+            Err(StoreError::Fenced) => Outcome::Claimed(Err(StoreError::Fenced)),
+            Err(error) => return Err(error),
+        },
+        Op::End { ending, .. } => Outcome::Ended(book::end(tx, ending)?),
+        Op::Abandon { id, ran } => {
+            book::abandon(tx, *id, *ran)?;
+            Outcome::Nothing
+        }
+        Op::Do { work, .. } => Outcome::Done(work(tx)?),
+    })
+}

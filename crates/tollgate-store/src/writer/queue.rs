@@ -1,0 +1,223 @@
+//! What waits to be written: bounded, in order, many calls' records side by side.
+
+use std::{
+    any::Any,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use tokio::sync::{Notify, oneshot};
+use tollgate::tool::RunId;
+
+use crate::{
+    StoreError,
+    book::{Claimed, Ended, Ending, Tally, Tx, Wanted},
+};
+
+/// Bytes of records that may wait. Whoever adds beyond waits, too.
+pub(crate) const ROOM: usize = 8 << 20;
+
+/// One thing to write. Those with a reply are waited for.
+pub(crate) enum Op {
+    Propose { id: i64, run: String, caller: String, line: Vec<u8> },
+    Lines { run: RunId, body: Vec<u8>, records: i64, tally: Tally },
+    Claim { wanted: Wanted, reply: oneshot::Sender<Result<Claimed, StoreError>> },
+    End { ending: Ending, reply: Option<oneshot::Sender<Result<Ended, StoreError>>> },
+    Abandon { id: i64, ran: bool },
+    Do { work: Work, reply: oneshot::Sender<Result<Done, StoreError>> },
+}
+
+pub(crate) type Done = Box<dyn Any + Send>;
+pub(crate) type Work = Box<dyn FnMut(&mut Tx<'_>) -> Result<Done, StoreError> + Send>;
+
+/// The queue and those who wait at its ends.
+#[derive(Default)]
+pub(crate) struct Queue {
+    waiting: Mutex<Waiting>,
+    wake: Condvar,
+    /// There is room again.
+    room: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    ops: Vec<Op>,
+    bytes: usize,
+    urgent: usize,
+    closed: bool,
+    /// Why the last commit failed.
+    broken: Option<String>,
+}
+
+/// Ops taken for one commit.
+pub(crate) struct Batch {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) urgent: usize,
+    pub(crate) closed: bool,
+}
+
+impl Op {
+    fn is_urgent(&self) -> bool {
+        matches!(self, Self::Claim { .. } | Self::End { reply: Some(_), .. } | Self::Do { .. })
+    }
+
+    fn bytes(&self) -> usize {
+        const OVERHEAD: usize = 128;
+        OVERHEAD
+            + match self {
+                Self::Propose { line, .. } => line.len(),
+                Self::Lines { body, .. } => body.len(),
+                Self::Claim { wanted, .. } => wanted.line.len(),
+                Self::End { ending, .. } => ending.line.len(),
+                Self::Abandon { .. } | Self::Do { .. } => 0,
+            }
+    }
+}
+
+impl Queue {
+    pub(crate) fn shared() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Adds an op, whatever the room: what is waited for, or was let in already, does not pile up.
+    pub(crate) fn push(&self, op: Op) -> Result<(), StoreError> {
+        let mut waiting = self.lock();
+        if waiting.closed {
+            return Err(StoreError::Closed);
+        }
+        let first = waiting.ops.is_empty();
+        waiting.bytes += op.bytes();
+        let urgent = op.is_urgent();
+        waiting.urgent += usize::from(urgent);
+        waiting.ops.push(op);
+        drop(waiting);
+        if first || urgent {
+            self.wake.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Adds records that nobody waits for. `false`: no room now.
+    pub(crate) fn note(
+        &self,
+        run: &RunId,
+        lines: &[u8],
+        records: i64,
+        tally: Tally,
+    ) -> Result<bool, StoreError> {
+        const OVERHEAD: usize = 128;
+        /// A row of the journal should not be longer than a page of reading.
+        const LONGEST: usize = 64 << 10;
+        let mut waiting = self.lock();
+        if waiting.closed {
+            return Err(StoreError::Closed);
+        }
+        if waiting.bytes + lines.len() > ROOM {
+            return match &waiting.broken {
+                Some(why) => Err(StoreError::Stuck { why: why.clone() }),
+                None => Ok(false),
+            };
+        }
+        let first = waiting.ops.is_empty();
+        waiting.bytes += lines.len();
+        match waiting.ops.last_mut() {
+            Some(Op::Lines { run: last, body, records: count, tally: sum })
+                if last == run && body.len() < LONGEST =>
+            {
+                body.extend_from_slice(lines);
+                *count += records;
+                sum.add(tally);
+            }
+            _ => {
+                let mut body = Vec::with_capacity(4 * lines.len());
+                body.extend_from_slice(lines);
+                waiting.bytes += OVERHEAD;
+                waiting.ops.push(Op::Lines { run: run.clone(), body, records, tally });
+            }
+        }
+        drop(waiting);
+        if first {
+            self.wake.notify_one();
+        }
+        Ok(true)
+    }
+
+    /// Resolves when there may be room.
+    pub(crate) fn room(&self) -> tokio::sync::futures::Notified<'_> {
+        self.room.notified()
+    }
+
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.wake.notify_one();
+    }
+
+    /// Puts back what could not be written and nobody waits for, before everything that came since.
+    pub(crate) fn put_back(&self, mut ops: Vec<Op>, why: &str) {
+        let mut waiting = self.lock();
+        waiting.bytes += ops.iter().map(Op::bytes).sum::<usize>();
+        waiting.urgent += ops.iter().filter(|op| op.is_urgent()).count();
+        ops.append(&mut waiting.ops);
+        waiting.ops = ops;
+        waiting.broken = Some(why.to_owned());
+    }
+
+    pub(crate) fn mend(&self) {
+        self.lock().broken = None;
+    }
+
+    pub(crate) fn broken(&self) -> Option<String> {
+        self.lock().broken.clone()
+    }
+
+    /// Takes everything, once there is reason to write: somebody waits, much has come together, or `until` is over.
+    /// `None` when `until` is over and there is nothing.
+    pub(crate) fn take(&self, until: Instant, lazy: Instant) -> Option<Batch> {
+        /// So many bytes are worth a commit of their own.
+        const MUCH: usize = 1 << 20;
+        let mut waiting = self.lock();
+        let mut lazy_until = None;
+        loop {
+            let now = Instant::now();
+            let has_lazy = !waiting.ops.is_empty();
+            let lazy_at = *lazy_until.get_or_insert_with(|| lazy);
+            let due = has_lazy && now >= lazy_at;
+            if waiting.urgent > 0 || waiting.bytes > MUCH && waiting.broken.is_none() || due || waiting.closed
+            {
+                break;
+            }
+            if now >= until {
+                return None;
+            }
+            let next = if has_lazy { until.min(lazy_at) } else { until };
+            let (guard, _) = self
+                .wake
+                .wait_timeout(waiting, next.saturating_duration_since(now))
+                .unwrap_or_else(PoisonError::into_inner);
+            waiting = guard;
+        }
+        waiting.bytes = 0;
+        let urgent = std::mem::take(&mut waiting.urgent);
+        let batch = Batch { ops: std::mem::take(&mut waiting.ops), urgent, closed: waiting.closed };
+        drop(waiting);
+        self.room.notify_waiters();
+        Some(batch)
+    }
+
+    /// Waits a moment for as many as were there last time: they were answered together and will come together.
+    pub(crate) fn linger(&self, many: usize, until: Instant) {
+        let mut waiting = self.lock();
+        while waiting.urgent < many && !waiting.closed {
+            let now = Instant::now();
+            if now >= until {
+                return;
+            }
+            let wait = until.saturating_duration_since(now);
+            waiting = self.wake.wait_timeout(waiting, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,77 @@
+//! What a process that went away leaves behind gets its end, once, and nothing runs again by itself.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use serde_json::json;
+use tollgate::outcome::{RefusalCode, Status};
+use tollgate_store::Place;
+
+use crate::world::{World, call, keyed, told};
+
+on_both! {
+    async fn a_call_given_up_while_it_ran_is_unknown_and_not_run_again(world: &World) {
+        let store = world.open();
+        let gate = world.gate(&store);
+        let dropped = tokio::time::timeout(
+            Duration::from_millis(100),
+            keyed(&gate, "r", "slow", json!({"n": 1}), "k"),
+        );
+        assert!(dropped.await.is_err());
+        let again = keyed(&gate, "r", "slow", json!({"n": 1}), "k").await;
+        assert_eq!(again.status(), Status::Unknown);
+        store.flush().await.expect("flushes");
+        assert!(told(&store, "r").contains(&"settled unknown".to_owned()));
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert!(world.effects.load(Ordering::SeqCst) <= 1);
+    }
+
+    async fn an_owner_that_stands_still_is_taken_for_dead_and_its_late_end_does_not_count(world: &World) {
+        // A lease so short that a beat is always late: the body takes 200 ms.
+        let still = World::with_lease(world.place(), Duration::from_secs(100));
+        let hasty = World::with_lease(world.place(), Duration::from_millis(30));
+        let (slow, quick) = (world.gate(&still), world.gate(&hasty));
+        let (first, second) = tokio::join!(keyed(&slow, "r", "slow", json!({"n": 1}), "k"), async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            keyed(&quick, "r", "slow", json!({"n": 1}), "k").await
+        });
+        assert_eq!(second.status(), Status::Unknown, "{second:?}");
+        // Others were told that it is unknown, and so is whoever ran it.
+        assert_eq!(first.status(), Status::Unknown, "{first:?}");
+        assert_eq!(world.effects.load(Ordering::SeqCst), 1);
+        still.flush().await.expect("flushes");
+        let ends = told(&still, "r").iter().filter(|told| *told == "settled unknown").count();
+        assert_eq!(ends, 2, "one for the call, one for the duplicate that was told so");
+        // It goes on under a new number.
+        assert_eq!(call(&slow, "r", "next", "pay", json!({"n": 2})).await.status(), Status::Refused);
+        assert_eq!(call(&slow, "r", "next2", "pay", json!({"n": 2})).await.status(), Status::Ok);
+    }
+
+    async fn a_store_that_is_closed_gives_open_calls_their_end(world: &World) {
+        let store = world.open();
+        let gate = world.gate(&store);
+        let running = tokio::spawn(async move { call(&gate, "r", "c", "slow", json!({"n": 1})).await });
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::task::block_in_place(|| store.close());
+        let settled = running.await.expect("ends");
+        // The body had begun and its answer is known here; the record says what was known then.
+        assert_eq!(settled.status(), Status::Ok);
+        let after = world.open();
+        assert_eq!(told(&after, "r"), ["proposed", "decided", "started", "settled unknown"]);
+        let next = call(&world.gate(&store), "r", "d", "pay", json!({})).await;
+        assert_eq!(next.refusal().expect("refused").code, RefusalCode::Internal);
+    }
+}
+
+#[tokio::test]
+async fn a_store_made_by_a_newer_program_is_refused_in_one_clear_sentence() {
+    let world = World::sqlite();
+    world.open().close();
+    let file = world.place().database().expect("a file");
+    let database = rusqlite::Connection::open(file).expect("opens");
+    database.execute("UPDATE meta SET value = '99' WHERE name = 'version'", []).expect("updates");
+    let error =
+        tollgate_store::Store::open(Place::folder(world.folder.path().join("home"))).expect_err("refused");
+    let words = error.to_string();
+    assert!(words.contains("is of version 99") && words.contains("versions up to 1"), "{words}");
+    assert!(error.hint().contains("update this program"), "{}", error.hint());
+}

@@ -1,0 +1,124 @@
+//! One store in a fresh place, and gates on it with a tool that counts what it does.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tollgate::{
+    Effects, Failure, Output, Proposed, Registry, Scope, Settled, Tollgate,
+    guard::{Run, Workspace},
+    policy::Rules,
+    tool::{Caller, ToolBuilder},
+};
+use tollgate_store::{Place, Settings, Store};
+
+use crate::server;
+
+pub(crate) struct World {
+    place: Place,
+    lease: Duration,
+    pub(crate) effects: Arc<AtomicU32>,
+    pub(crate) folder: TempDir,
+}
+
+impl World {
+    pub(crate) fn sqlite() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        Self::at(Place::folder(folder.path().join("home")), folder)
+    }
+
+    pub(crate) fn postgres() -> Option<Self> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = Place::postgres(server::fresh_url()?, folder.path().join("home")).expect("a place");
+        Some(Self::at(place, folder))
+    }
+
+    fn at(place: Place, folder: TempDir) -> Self {
+        Self { place, lease: Duration::from_secs(10), effects: Arc::default(), folder }
+    }
+
+    pub(crate) fn with_lease(place: Place, lease: Duration) -> Store {
+        let mut settings = Settings::default();
+        settings.lease = lease;
+        Store::open_with(place, settings).expect("opens")
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        self.place.clone()
+    }
+
+    pub(crate) fn open(&self) -> Store {
+        Self::with_lease(self.place(), self.lease)
+    }
+
+    /// A gate on the store with `pay` (counts, says the count), `slow` (the same after 200 ms), `fail`, and `look`.
+    pub(crate) fn gate(&self, store: &Store) -> Tollgate {
+        let schema =
+            || json!({"type": "object", "properties": {"n": {"type": "integer"}, "s": {"type": "string"}}});
+        let tool = |name: &str| ToolBuilder::new(name, "A tool.", schema()).expect("a name");
+        let counting = |name: &str, wait: u64| {
+            let effects = self.effects.clone();
+            tool(name).effects(|_, _| Effects::writing()).run(move |_, args| {
+                let (effects, args) = (effects.clone(), args.clone());
+                Box::pin(async move {
+                    tokio::time::sleep(Duration::from_millis(wait)).await;
+                    let count = effects.fetch_add(1, Ordering::SeqCst) + 1;
+                    Ok(Output::json(json!({"count": count, "args": args})))
+                })
+            })
+        };
+        let fail = tool("fail")
+            .effects(|_, _| Effects::writing())
+            .run(|_, _| Box::pin(async { Err(Failure::retryable("the other side is busy")) }));
+        let look = tool("look")
+            .effects(|_, _| Effects::reading())
+            .run(|_, _| Box::pin(async { Ok(Output::text("seen")) }));
+        let registry = Registry::new()
+            .with(counting("pay", 0))
+            .and_then(|r| r.with(counting("slow", 200)))
+            .and_then(|r| r.with(fail))
+            .and_then(|r| r.with(look))
+            .expect("registers");
+        let rules = Rules::new().allow("*").expect("a rule");
+        Tollgate::builder(registry).policy(rules).ledger(store.clone()).build()
+    }
+}
+
+pub(crate) fn scope(run: &str) -> Arc<Scope> {
+    scope_of(run, "main")
+}
+
+pub(crate) fn scope_of(run: &str, caller: &str) -> Arc<Scope> {
+    let mut scope = Scope::new(Run::new(run), Workspace::new("/tmp"));
+    scope.caller = Caller::new(caller);
+    Arc::new(scope)
+}
+
+pub(crate) async fn call(gate: &Tollgate, run: &str, id: &str, tool: &str, input: Value) -> Settled {
+    gate.call(&scope(run), Proposed::new(id, tool, &input)).await
+}
+
+pub(crate) async fn keyed(gate: &Tollgate, run: &str, tool: &str, input: Value, key: &str) -> Settled {
+    gate.call(&scope(run), Proposed::new("c", tool, &input).with_key(key)).await
+}
+
+/// The kinds of records of a run, in order, with the status where there is an answer.
+pub(crate) fn told(store: &Store, run: &str) -> Vec<String> {
+    let mut told = Vec::new();
+    for entry in store.journal(run, 0).expect("the journal") {
+        for line in entry.lines() {
+            let status = line.a.map(|answer| {
+                let answer: Value = serde_json::from_str(answer.get()).expect("an answer");
+                format!(" {}", answer["status"].as_str().expect("a status"))
+            });
+            told.push(format!("{}{}", line.r, status.unwrap_or_default()));
+        }
+    }
+    told
+}

@@ -1,0 +1,211 @@
+//! Secrets that are known by their form: a prefix and what follows it.
+
+use super::Span;
+
+/// A known form.
+struct Form {
+    prefix: &'static str,
+    kind: &'static str,
+    /// The fewest characters after the prefix.
+    least: usize,
+    body: Body,
+}
+
+/// Which characters follow.
+#[derive(Clone, Copy)]
+enum Body {
+    /// `A-Z 0-9`
+    Capitals,
+    /// `A-Z a-z 0-9`
+    Letters,
+    /// The same, and `_ -`
+    Words,
+    /// The same, and `. + / = ~`
+    Wide,
+}
+
+const fn form(prefix: &'static str, kind: &'static str, least: usize, body: Body) -> Form {
+    Form { prefix, kind, least, body }
+}
+
+const FORMS: [Form; 35] = [
+    form("AKIA", "AWS access key id", 16, Body::Capitals),
+    form("ASIA", "AWS access key id", 16, Body::Capitals),
+    form("AGE-SECRET-KEY-1", "age secret key", 40, Body::Capitals),
+    form("AIza", "Google API key", 35, Body::Words),
+    form("GOCSPX-", "Google client secret", 20, Body::Words),
+    form("SG.", "SendGrid key", 40, Body::Wide),
+    form("dop_v1_", "DigitalOcean token", 40, Body::Letters),
+    form("dckr_pat_", "Docker token", 20, Body::Words),
+    form("ghp_", "GitHub token", 30, Body::Letters),
+    form("gho_", "GitHub token", 30, Body::Letters),
+    form("ghu_", "GitHub token", 30, Body::Letters),
+    form("ghs_", "GitHub token", 30, Body::Letters),
+    form("ghr_", "GitHub token", 30, Body::Letters),
+    form("github_pat_", "GitHub token", 22, Body::Words),
+    form("glpat-", "GitLab token", 18, Body::Words),
+    form("gsk_", "Groq key", 30, Body::Letters),
+    form("hf_", "Hugging Face token", 30, Body::Letters),
+    form("lin_api_", "Linear key", 30, Body::Letters),
+    form("npm_", "npm token", 30, Body::Letters),
+    form("ntn_", "Notion token", 30, Body::Letters),
+    form("pk_live_", "Stripe key", 16, Body::Letters),
+    form("pypi-", "PyPI token", 40, Body::Words),
+    form("rk_live_", "Stripe key", 16, Body::Letters),
+    form("sk_live_", "Stripe key", 16, Body::Letters),
+    form("sk_test_", "Stripe key", 16, Body::Letters),
+    form("secret_", "Notion token", 40, Body::Letters),
+    form("shpat_", "Shopify token", 30, Body::Letters),
+    form("sk-ant-", "Anthropic key", 20, Body::Words),
+    form("sk-or-", "OpenRouter key", 20, Body::Words),
+    form("sk-", "OpenAI key", 20, Body::Words),
+    form("vercel_", "Vercel token", 20, Body::Letters),
+    form("whsec_", "webhook secret", 20, Body::Wide),
+    form("xoxb-", "Slack token", 10, Body::Words),
+    form("xoxp-", "Slack token", 10, Body::Words),
+    form("ya29.", "Google access token", 20, Body::Words),
+];
+
+/// Bytes a form, a token or a key block begins with.
+const fn first_bytes() -> [bool; 256] {
+    let mut first = [false; 256];
+    let mut at = 0;
+    while at < FORMS.len() {
+        first[FORMS[at].prefix.as_bytes()[0] as usize] = true;
+        at += 1;
+    }
+    first[b'e' as usize] = true;
+    first[b'-' as usize] = true;
+    first[b'B' as usize] = true;
+    first[b'b' as usize] = true;
+    first
+}
+
+static FIRST: [bool; 256] = first_bytes();
+
+pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if FIRST[bytes[at] as usize] && (at == 0 || !is_word(bytes[at - 1])) {
+            if let Some(span) = at_place(text, at) {
+                at = span.to;
+                spans.push(span);
+                continue;
+            }
+        }
+        at += 1;
+    }
+    in_urls(text, spans);
+}
+
+fn at_place(text: &str, at: usize) -> Option<Span> {
+    let rest = &text.as_bytes()[at..];
+    for form in &FORMS {
+        if let Some(body) = rest.strip_prefix(form.prefix.as_bytes())
+            && let Some(length) = body_length(body, form.body, form.least)
+        {
+            return Some(Span { from: at, to: at + form.prefix.len() + length, kind: form.kind.into() });
+        }
+    }
+    web_token(rest)
+        .map(|length| Span { from: at, to: at + length, kind: "JSON web token".into() })
+        .or_else(|| key_block(text, at))
+        .or_else(|| {
+            bearer(rest).map(|(from, to)| Span { from: at + from, to: at + to, kind: "bearer token".into() })
+        })
+}
+
+/// How long the body is, if it is long enough. One that is broken by a line end is put together again: long lines
+/// are wrapped, and chunks end anywhere.
+fn body_length(bytes: &[u8], body: Body, least: usize) -> Option<usize> {
+    let (mut seen, mut at) = (0, 0);
+    loop {
+        match bytes.get(at) {
+            Some(byte) if body.has(*byte) => seen += 1,
+            Some(b'\r' | b'\n') if (1..least).contains(&seen) => {}
+            _ => break,
+        }
+        at += 1;
+    }
+    // A line end after the last character is not part of it.
+    while at > 0 && matches!(bytes[at - 1], b'\r' | b'\n') {
+        at -= 1;
+    }
+    (seen >= least).then_some(at)
+}
+
+impl Body {
+    fn has(self, byte: u8) -> bool {
+        match self {
+            Self::Capitals => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+            Self::Letters => byte.is_ascii_alphanumeric(),
+            Self::Words => byte.is_ascii_alphanumeric() || b"_-".contains(&byte),
+            Self::Wide => byte.is_ascii_alphanumeric() || b"_-.+/=~".contains(&byte),
+        }
+    }
+}
+
+/// Three parts in base64, the first two of them JSON objects.
+fn web_token(bytes: &[u8]) -> Option<usize> {
+    if !bytes.starts_with(b"eyJ") {
+        return None;
+    }
+    let part = |from: usize| bytes[from..].iter().take_while(|byte| Body::Words.has(**byte)).count();
+    let head = part(0);
+    let body_at = head + 1;
+    if head < 10 || bytes.get(head) != Some(&b'.') || !bytes[body_at..].starts_with(b"eyJ") {
+        return None;
+    }
+    let body = part(body_at);
+    let end = body_at + body;
+    Some(if bytes.get(end) == Some(&b'.') { end + 1 + part(end + 1) } else { end })
+}
+
+/// From the first line of a private key to its last, or to the end of the text.
+fn key_block(text: &str, at: usize) -> Option<Span> {
+    let rest = &text[at..];
+    if !rest.starts_with("-----BEGIN ") {
+        return None;
+    }
+    let line = rest.lines().next()?;
+    if !line.contains("PRIVATE KEY") {
+        return None;
+    }
+    let end = rest.find("-----END ").map_or(rest.len(), |end| {
+        let line = rest[end..].find('\n').map_or(rest.len(), |line| end + line);
+        rest[end + 9..].find("-----").map_or(line, |dashes| (end + 9 + dashes + 5).min(line))
+    });
+    Some(Span { from: at, to: at + end, kind: "private key".into() })
+}
+
+/// `Bearer` and `Basic`, and what follows.
+fn bearer(bytes: &[u8]) -> Option<(usize, usize)> {
+    let word = |word: &[u8]| bytes.len() > word.len() && bytes[..word.len()].eq_ignore_ascii_case(word);
+    let from = [b"bearer ".as_slice(), b"basic "].into_iter().find(|name| word(name))?.len();
+    let length = bytes[from..].iter().take_while(|byte| Body::Wide.has(**byte)).count();
+    let body = &bytes[from..from + length];
+    let mixed = body.iter().any(u8::is_ascii_digit) && body.iter().any(u8::is_ascii_alphabetic);
+    (length >= 16 && mixed).then_some((from, from + length))
+}
+
+/// The password in `scheme://user:password@host`.
+fn in_urls(text: &str, spans: &mut Vec<Span>) {
+    for (at, _) in text.match_indices("://") {
+        let from = at + 3;
+        let end = text[from..].find(|c: char| c.is_whitespace() || "/?#\"'<>`".contains(c));
+        let authority = &text[from..end.map_or(text.len(), |end| from + end)];
+        let Some((user, _)) = authority.rsplit_once('@') else { continue };
+        if let Some((name, password)) = user.split_once(':')
+            && !password.is_empty()
+            && !password.starts_with(['$', '{', '<', '*'])
+        {
+            let start = from + name.len() + 1;
+            spans.push(Span { from: start, to: start + password.len(), kind: "password in a URL".into() });
+        }
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
