@@ -1,6 +1,7 @@
 //! Policy from files: strict, layered, trusted by content; grants written back with comments kept.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail as loudly as tests")]
+#![expect(clippy::disallowed_methods, reason = "the test itself writes the files that are read")]
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
