@@ -109,7 +109,7 @@ fn every_fault_has_its_place_and_a_hint() {
         ),
         (
             "[[policy.rule]]\ndo = \"deny\"\ntool = \"a\"\nargs = {n = {min = \"x\"}}",
-            "/p/tollgate.toml:4:19: `min` must be a number",
+            "/p/tollgate.toml:4:20: `min` must be a number",
             "",
         ),
         (

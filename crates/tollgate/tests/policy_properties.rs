@@ -167,7 +167,7 @@ proptest! {
         call in call(),
     ) {
         let (before, after) = (call.decide(&managed), call.decide(&with(&managed, &lower)));
-        if !(before.rule.is_some()) {
+        if before.rule.is_none() {
             return Ok(());
         }
         prop_assert!(after.decision >= before.decision, "{before:?} became {after:?}");
