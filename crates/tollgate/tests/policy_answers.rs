@@ -1,5 +1,7 @@
 //! What a person says beyond one call: Always, Never, edited rules, questions that still wait.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail as loudly as tests")]
+
 use std::{
     sync::{
         Arc, Mutex,

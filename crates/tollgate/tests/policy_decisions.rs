@@ -1,5 +1,7 @@
 //! Decisions as data: rules of each layer and a call in, decision, rule and layer out.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail as loudly as tests")]
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -96,12 +98,12 @@ fn flags(said: &Map<String, Value>) -> Vec<Rule> {
 fn toml(said: &Map<String, Value>) -> String {
     let mut file = String::from("[policy]\n");
     for (list, rules) in said.iter().filter(|(list, _)| *list != "rules") {
-        file += &format!("{list} = {rules}\n");
+        file.extend([list, " = ", &rules.to_string(), "\n"]);
     }
     for rule in said.get("rules").and_then(Value::as_array).into_iter().flatten() {
         file += "[[policy.rule]]\n";
         for (key, value) in rule.as_object().unwrap() {
-            file += &format!("{key} = {value}\n");
+            file.extend([key, " = ", &value.to_string(), "\n"]);
         }
     }
     file

@@ -1,5 +1,8 @@
 //! Policy from files: strict, layered, trusted by content; grants written back with comments kept.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail as loudly as tests")]
+#![expect(clippy::disallowed_methods, reason = "the test itself writes the files that are read")]
+
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use serde_json::json;
@@ -106,7 +109,7 @@ fn every_fault_has_its_place_and_a_hint() {
         ),
         (
             "[[policy.rule]]\ndo = \"deny\"\ntool = \"a\"\nargs = {n = {min = \"x\"}}",
-            "/p/tollgate.toml:4:19: `min` must be a number",
+            "/p/tollgate.toml:4:20: `min` must be a number",
             "",
         ),
         (

@@ -1,5 +1,7 @@
 //! Properties of every policy: what a rule more can change, and what it cannot.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail as loudly as tests")]
+
 use proptest::{
     collection::vec,
     prelude::*,
@@ -10,7 +12,10 @@ use tollgate::{
     Effects, Scope, ToolSpec,
     guard::{Run, Workspace},
     policy::{Decision, Layer, Layers, Policy, Query, Rule, Stance, Verdict},
-    tool::Resource,
+    tool::{
+        Access::{Read, Write},
+        Resource,
+    },
 };
 
 /// Rules that overlap in every way: outright, by argument, by path, host and command.
@@ -68,7 +73,6 @@ struct Call {
 fn call() -> impl Strategy<Value = Call> {
     let command = |text: &str| Resource::Command { command: text.split(' ').map(str::to_owned).collect() };
     let path = |path: &str, access| Resource::Path { path: path.into(), access };
-    use tollgate::tool::Access::{Read, Write};
     let things = vec![
         path("src/a.rs", Write),
         path("src/lock", Write),
@@ -163,7 +167,7 @@ proptest! {
         call in call(),
     ) {
         let (before, after) = (call.decide(&managed), call.decide(&with(&managed, &lower)));
-        if !(before.rule.is_some()) {
+        if before.rule.is_none() {
             return Ok(());
         }
         prop_assert!(after.decision >= before.decision, "{before:?} became {after:?}");
