@@ -487,14 +487,15 @@ impl Command {
             Self::Call(call) => &mut call.shared,
             Self::Batch(batch) => &mut batch.shared,
             Self::Explain(explain) => &mut explain.shared,
-            Self::Doctor(plain) | Self::Policy(PolicyCommand::Show(plain)) => &mut plain.shared,
+            Self::Doctor(plain)
+            | Self::Policy(PolicyCommand::Show(plain))
+            | Self::Approvals(Approvals::List(plain)) => &mut plain.shared,
             Self::Policy(PolicyCommand::Test(test)) => &mut test.shared,
             Self::Policy(PolicyCommand::Lint(lint)) => &mut lint.shared,
             Self::Trust(trust) => &mut trust.shared,
             Self::Init(init) => &mut init.shared,
             Self::Demo(demo) => &mut demo.shared,
             Self::Completions(completions) => &mut completions.shared,
-            Self::Approvals(Approvals::List(plain)) => &mut plain.shared,
             Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),
             Self::Schema(_) => return Shared::default(),
