@@ -21,6 +21,7 @@ mod schemas;
 mod catalogue;
 mod health;
 mod demonstration;
+mod policies;
 mod terminal;
 mod parked;
 mod hooks;
