@@ -463,7 +463,7 @@ pub(crate) struct Shared {
 }
 
 /// What the environment says. This is the one place that reads it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Environment {
     pub(crate) max_concurrency: Option<OsString>,
     pub(crate) tollgate_home: Option<PathBuf>,

@@ -12,7 +12,7 @@ pub trait Launcher: Send + Sync + 'static {
 }
 
 /// What to start.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Program {
     /// The program and its arguments.
     pub command: Vec<OsString>,
@@ -46,6 +46,19 @@ pub trait Process: Send {
 
     /// Asks it and all it started to end, and kills what does not.
     fn stop(&mut self) -> BoxFuture<'_, ()>;
+}
+
+// Values of variables may be secrets: only names are shown.
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let variables: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Program")
+            .field("command", &self.command)
+            .field("folder", &self.folder)
+            .field("names", &self.names)
+            .field("variables", &variables)
+            .finish()
+    }
 }
 
 impl std::fmt::Debug for Started {

@@ -10,7 +10,7 @@ use tollgate::{
 use super::{Environment, Launch, LaunchError, Running, Wrapper};
 
 /// Starts programs here, each with the allow list of these variables and, where given, inside a sandbox.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct HostLauncher {
     variables: Arc<[(OsString, OsString)]>,
     wrapper: Option<Arc<dyn Wrapper>>,
@@ -43,6 +43,13 @@ impl HostLauncher {
             Some(wrapper) => launch.wrapper(wrapper.clone()),
             None => launch,
         })
+    }
+}
+
+// Values of variables may be secrets.
+impl std::fmt::Debug for HostLauncher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostLauncher").field("wrapper", &self.wrapper).finish_non_exhaustive()
     }
 }
 
