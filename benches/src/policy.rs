@@ -23,7 +23,12 @@ struct Kind {
     calls: fn() -> Vec<(ToolSpec, serde_json::Value, Effects)>,
 }
 
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 6] = [
+    Kind {
+        name: "paths with a name inside a name",
+        rule: |at| format!("write(**/*secret{at}x*/**)"),
+        calls: || paths(["a/my-secret7x-b/c.rs", "x/secret49x/y", "docs/x.md"]),
+    },
     Kind {
         name: "paths, each with its own folder",
         rule: |at| format!("write(./crates/part{at}/src/**/*.rs)"),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use aho_corasick::AhoCorasick;
 use foldhash::fast::RandomState;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -14,6 +15,8 @@ pub(crate) struct GlobIndex {
     // Of the texts turned round.
     ends: Prefixes,
     parts: Map<Box<str>, Vec<u32>>,
+    // What stands somewhere in the text, where nothing else is written out.
+    inner: Option<(AhoCorasick, Vec<u32>)>,
     rest: Vec<u32>,
 }
 
@@ -33,7 +36,11 @@ struct Pieces<'a> {
     start: &'a str,
     end: Vec<u8>,
     part: Option<&'a str>,
+    inner: Option<&'a str>,
 }
+
+/// From so many on, what patterns share is no way to tell them apart.
+const SHARED: u32 = 32;
 
 const WILD: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 
@@ -42,26 +49,40 @@ impl GlobIndex {
     pub(crate) fn new<'a>(patterns: impl Iterator<Item = (&'a str, u32)> + Clone) -> Self {
         let pieces: Vec<_> = patterns.map(|(glob, id)| (Pieces::of(glob), id)).collect();
         let (mut starts, mut ends, mut parts) = (Map::default(), Map::default(), Map::default());
-        for (Pieces { start, end, part }, _) in &pieces {
+        for (Pieces { start, end, part, .. }, _) in &pieces {
             *starts.entry(*start).or_insert(0_u32) += 1;
             *ends.entry(end.as_slice()).or_insert(0_u32) += 1;
             part.iter().for_each(|part| *parts.entry(*part).or_insert(0_u32) += 1);
         }
         let mut index = Self::default();
         let (mut by_start, mut by_end): (Map<_, Vec<u32>>, Map<_, Vec<u32>>) = Default::default();
-        for (Pieces { start, end, part }, id) in &pieces {
+        let mut inner = Vec::new();
+        for (Pieces { start, end, part, inner: within }, id) in &pieces {
             let sharers =
                 |count: Option<&u32>, empty: bool| if empty { u32::MAX } else { *count.unwrap_or(&0) };
             let of_start = sharers(starts.get(start), start.is_empty());
             let of_end = sharers(ends.get(end.as_slice()), end.is_empty());
             let of_part = part.map_or(u32::MAX, |part| sharers(parts.get(part), false));
             match of_start.min(of_end).min(of_part) {
-                u32::MAX => index.rest.push(*id),
+                // Shared by so many that looking for something inside tells more.
+                SHARED.. => match within {
+                    Some(within) => inner.push((*within, *id)),
+                    None if of_start < u32::MAX => by_start.entry(start.as_bytes()).or_default().push(*id),
+                    None => index.rest.push(*id),
+                },
                 least if least == of_start => by_start.entry(start.as_bytes()).or_default().push(*id),
                 least if least == of_part => {
                     index.parts.entry(part.unwrap_or_default().into()).or_default().push(*id);
                 }
                 _ => by_end.entry(end.as_slice()).or_default().push(*id),
+            }
+        }
+        if !inner.is_empty() {
+            let ids = inner.iter().map(|(_, id)| *id).collect();
+            match AhoCorasick::new(inner.iter().map(|(within, _)| within)) {
+                Ok(found) => index.inner = Some((found, ids)),
+                // Too much for a table: each is tried.
+                Err(_) => index.rest.extend(ids),
             }
         }
         index.starts = Prefixes::new(by_start);
@@ -73,6 +94,9 @@ impl GlobIndex {
     pub(crate) fn candidates(&self, text: &str, found: &mut Vec<u32>) {
         found.extend(&self.rest);
         self.starts.of(text.as_bytes(), found);
+        if let Some((inner, ids)) = &self.inner {
+            found.extend(inner.find_overlapping_iter(text).map(|hit| ids[hit.pattern().as_usize()]));
+        }
         if !self.parts.is_empty() {
             for part in text.split('/') {
                 found.extend(self.parts.get(part).into_iter().flatten());
@@ -99,12 +123,14 @@ impl<'a> Pieces<'a> {
             .split('/')
             .filter(|part| !part.is_empty() && !part.contains(WILD))
             .max_by_key(|part| part.len());
+        let inner = glob.split(WILD).map(|piece| piece.trim_matches('/')).max_by_key(|piece| piece.len());
         // In `{a,b}/c` a comma may part what looks like one piece.
         let plain = !glob.contains(['{', '[', '\\']);
         Self {
             start,
             end: if plain { end.trim_start_matches('/').bytes().rev().collect() } else { Vec::new() },
             part: part.filter(|_| plain),
+            inner: inner.filter(|inner| plain && !inner.is_empty()),
         }
     }
 }

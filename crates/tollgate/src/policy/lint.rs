@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    Layer, Query, Rule, RuleRef, Stance,
+    Layer, Pattern, Query, Rule, RuleRef, Stance,
     engine::Engine,
     rule::{Reading, Touch},
     trust::{Care, care},
@@ -108,9 +108,8 @@ fn wide(rule: &Rule) -> Option<Oddity> {
         Some(Touch::Host(pattern)) if pattern.key().is_none() => {
             found("it is for hosts nobody has named".to_owned(), "name the hosts.")
         }
-        Some(_) => None,
         None if rule.is_conditional() => None,
-        None if rule.tool.as_ref().is_some_and(|tool| tool.is_everything()) => {
+        None if rule.tool.as_ref().is_some_and(Pattern::is_everything) => {
             found("it lets every tool run, with whatever arguments".to_owned(), "name the tools.")
         }
         None if rule
@@ -121,7 +120,7 @@ fn wide(rule: &Rule) -> Option<Oddity> {
         {
             found("it lets every command run".to_owned(), "write `shell(program subcommand *)`.")
         }
-        None => None,
+        Some(_) | None => None,
     }
 }
 
@@ -156,9 +155,9 @@ fn shadows(other: &Rule, rule: &Rule, earlier: bool) -> bool {
     let same = other.text == rule.text && !other.is_conditional() && !rule.is_conditional();
     let stricter = match (other.stance, rule.stance) {
         (Stance::Deny, Stance::Deny) => outright,
-        (Stance::Deny, _) => true,
-        (Stance::AskAlways, Stance::Ask | Stance::Grant | Stance::Allow) => true,
-        (Stance::Ask, Stance::Allow) => true,
+        (Stance::Deny, _)
+        | (Stance::AskAlways, Stance::Ask | Stance::Grant | Stance::Allow)
+        | (Stance::Ask, Stance::Allow) => true,
         (Stance::Ask, Stance::Grant) => other.layer == Layer::Managed,
         _ => false,
     };

@@ -14,6 +14,8 @@ use crate::{
 mod pattern;
 mod rule;
 mod index;
+#[cfg(test)]
+mod index_tests;
 mod engine;
 mod rules;
 mod layers;

@@ -4,7 +4,11 @@ use std::{io::Read as _, path::Path};
 
 use toml_edit::{Document, Value};
 
-use super::{BadConfig, long, place::Source, table::Table};
+use super::{
+    BadConfig, long,
+    place::{Source, lines},
+    table::Table,
+};
 use crate::policy::{BadRule, Layer, Rule, Stance};
 
 /// No file of rules is larger; what has no end must not be read to it.
@@ -44,7 +48,8 @@ impl ConfigFile {
         home: Option<&Path>,
         sections: &[&str],
     ) -> Result<Self, BadConfig> {
-        let source = Source { file, text };
+        let lines = lines(text);
+        let source = Source { file, text, lines: &lines };
         let document = Document::parse(text.to_owned()).map_err(|error| {
             let message = error.message().replace('\n', ", ");
             source.bad(error.span(), message, "put the TOML right; nothing runs on half a policy.")
@@ -52,7 +57,7 @@ impl ConfigFile {
         let folder = file.parent().filter(|_| layer == Layer::Project);
         let around = Around { layer, folder, home };
         let known: Vec<&str> = std::iter::once("policy").chain(sections.iter().copied()).collect();
-        Table { source, table: document.as_table(), name: "the file" }.only(&known)?;
+        Table { source, inner: document.as_table(), name: "the file" }.only(&known)?;
         let rules = match document.get("policy") {
             Some(item) => policy(Table::of(source, "[policy]", item)?, around)?,
             None => Vec::new(),
@@ -83,7 +88,8 @@ impl ConfigFile {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> BadConfig {
-        Source { file, text: self.document.raw() }.bad(span, message, hint)
+        let text = self.document.raw();
+        Source { file, text, lines: &lines(text) }.bad(span, message, hint)
     }
 }
 
@@ -104,7 +110,7 @@ fn policy(table: Table<'_>, around: Around<'_>) -> Result<Vec<Rule>, BadConfig> 
         })?;
         for rule in tables {
             rules.push(long::read(
-                Table { source: table.source, table: rule, name: "[[policy.rule]]" },
+                Table { source: table.source, inner: rule, name: "[[policy.rule]]" },
                 rule.span(),
                 around,
             )?);

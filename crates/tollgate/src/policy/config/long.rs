@@ -125,7 +125,7 @@ fn touched(table: Table<'_>, rule: &mut Rule, span: Span) -> Result<(), BadConfi
 fn arguments(table: Table<'_>, rule: &mut Rule) -> Result<(), BadConfig> {
     let Some(item) = table.get("args") else { return Ok(()) };
     let args = Table::of(table.source, "args", item)?;
-    for (key, item) in args.table.iter() {
+    for (key, item) in args.inner.iter() {
         let bad = |why: String| {
             let hint = "an argument is a value, a list of values, or one of {glob}, {in}, {one_of}, {min, max}, {host}, \
                         {regex}.";
@@ -150,9 +150,9 @@ fn test(args: Table<'_>, key: &str, item: &Item) -> Result<Tested, BadConfig> {
             None => plain(value).map(Test::One),
         });
     };
-    let table = Table { source: args.source, table, name: "an argument's table" };
+    let table = Table { source: args.source, inner: table, name: "an argument's table" };
     table.only(&["glob", "in", "one_of", "min", "max", "host", "regex"])?;
-    let wanted: Vec<_> = table.table.iter().map(|(key, _)| key).collect();
+    let wanted: Vec<_> = table.inner.iter().map(|(key, _)| key).collect();
     let number = |key: &str, open: f64| match table.get(key) {
         None => Ok(open),
         Some(item) => number(item).ok_or_else(|| table.wrong(key, item, "a number")),

@@ -1,5 +1,10 @@
 //! Policy from `tollgate.toml` files. A file is read whole or not at all: nothing runs on half a policy.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "policy is read and granted rules are written here, by nobody's call"
+)]
+
 use std::{
     fmt,
     path::{Path, PathBuf},

@@ -9,6 +9,13 @@ use super::BadConfig;
 pub(super) struct Source<'a> {
     pub(super) file: &'a Path,
     pub(super) text: &'a str,
+    /// Where each line begins.
+    pub(super) lines: &'a [usize],
+}
+
+/// Where each line of a text begins.
+pub(super) fn lines(text: &str) -> Vec<usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
 }
 
 impl Source<'_> {
@@ -31,9 +38,10 @@ impl Source<'_> {
     }
 
     fn place(&self, offset: usize) -> (usize, usize) {
-        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        (line, String::from_utf8_lossy(&before[start..]).chars().count() + 1)
+        let offset = offset.min(self.text.len());
+        let line = self.lines.partition_point(|start| *start <= offset);
+        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        let before = &self.text.as_bytes()[start..offset];
+        (line, String::from_utf8_lossy(before).chars().count() + 1)
     }
 }

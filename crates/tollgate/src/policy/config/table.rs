@@ -7,11 +7,14 @@ use toml_edit::{Item, TableLike, Value};
 use super::{BadConfig, place::Source};
 use crate::schema::nearest;
 
+/// A text, and where it stands.
+type Placed<'a> = (&'a str, Option<Range<usize>>);
+
 /// One table, and where it stands.
 #[derive(Clone, Copy)]
 pub(super) struct Table<'a> {
     pub(super) source: Source<'a>,
-    pub(super) table: &'a dyn TableLike,
+    pub(super) inner: &'a dyn TableLike,
     /// As people call it: `[policy]`.
     pub(super) name: &'a str,
 }
@@ -22,14 +25,14 @@ impl<'a> Table<'a> {
             let message = format!("{name} must be a table, and this is {}", kind(item));
             source.bad(item.span(), message, format!("write it as {name} with keys below it."))
         })?;
-        Ok(Self { source, table, name })
+        Ok(Self { source, inner: table, name })
     }
 
     /// Refuses any key but these.
     pub(super) fn only(&self, known: &[&str]) -> Result<(), BadConfig> {
-        for (key, item) in self.table.iter() {
+        for (key, item) in self.inner.iter() {
             if !known.contains(&key) {
-                let span = self.table.key(key).and_then(toml_edit::Key::span).or_else(|| item.span());
+                let span = self.inner.key(key).and_then(toml_edit::Key::span).or_else(|| item.span());
                 let hint = match nearest(key, known.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("{} knows {}.", self.name, listed(known)),
@@ -41,10 +44,10 @@ impl<'a> Table<'a> {
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&'a Item> {
-        self.table.get(key).filter(|item| !item.is_none())
+        self.inner.get(key).filter(|item| !item.is_none())
     }
 
-    pub(super) fn text(&self, key: &str) -> Result<Option<(&'a str, Option<Range<usize>>)>, BadConfig> {
+    pub(super) fn text(&self, key: &str) -> Result<Option<Placed<'a>>, BadConfig> {
         let Some(item) = self.get(key) else { return Ok(None) };
         match item.as_str() {
             Some(text) => Ok(Some((text, item.span()))),

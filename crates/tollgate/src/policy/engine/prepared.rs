@@ -9,11 +9,11 @@ use super::Hits;
 use crate::{
     catalog::label,
     policy::{
-        Query, Rule,
+        Pattern, Query, Rule,
         index::GlobIndex,
         rule::{Anchor, Located, Matcher, Test},
     },
-    tool::ToolSpec,
+    tool::{ToolName, ToolSpec},
 };
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -65,7 +65,7 @@ impl Named {
                     matches!(rule.touch, Some(super::Touch::Command(_))) && !rule.stance.widens();
                 continue;
             }
-            match rule.tool.as_ref().and_then(|pattern| pattern.exact_name()) {
+            match rule.tool.as_ref().and_then(Pattern::exact_name) {
                 Some(name) => named.by_name.entry(name.into()).or_default().push(id),
                 None => named.wild.push(id),
             }
@@ -75,7 +75,7 @@ impl Named {
 
     fn candidates(&self, tool: &ToolSpec) -> Vec<u32> {
         let label = label(&tool.id);
-        let names = tool.aliases.iter().map(|alias| alias.as_str()).chain([tool.name(), &*label]);
+        let names = tool.aliases.iter().map(ToolName::as_str).chain([tool.name(), &*label]);
         let mut found: Vec<u32> =
             names.filter_map(|name| self.by_name.get(name)).flatten().copied().collect();
         found.extend(&self.wild);
@@ -94,7 +94,7 @@ impl Prepared {
         let mut whole = Hits::default();
         outright.iter().for_each(|id| whole.note(rules, *id));
         let shell = |name: &str| matches!(name, "shell" | "bash");
-        let names = std::iter::once(tool.name()).chain(tool.aliases.iter().map(|alias| alias.as_str()));
+        let names = std::iter::once(tool.name()).chain(tool.aliases.iter().map(ToolName::as_str));
         Self {
             outright: whole.deny,
             whole,

@@ -194,7 +194,7 @@ impl Rule {
             wanted.as_deref().is_none_or(|wanted| is.is_some_and(|is| glob(wanted, is)))
         };
         named(&self.caller, Some(scope.caller.as_str()))
-            && named(&self.route, scope.route.as_ref().map(|route| route.as_str()))
+            && named(&self.route, scope.route.as_ref().map(crate::tool::Route::as_str))
             && named(&self.agent, scope.agent.as_deref())
             && self.args.iter().all(|matcher| matcher.matches(query, self.reading()))
             && (!self.only || self.names_all(query))

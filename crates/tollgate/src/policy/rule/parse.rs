@@ -61,7 +61,7 @@ impl Rule {
         let (head, at) = (head.trim_end(), head.chars().count() + 1);
         match head {
             "read" | "write" | "host" | "shell" | "bash" if !named => {
-                rule.touch = Some(touch(head, inner, at)?)
+                rule.touch = Some(touch(head, inner, at)?);
             }
             _ => {
                 rule.tool = Some(Pattern::parse(head).map_err(|error| BadRule::new(error.to_string()))?);

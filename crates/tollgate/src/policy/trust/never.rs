@@ -1,7 +1,7 @@
 //! What is never suggested: rules that would let far more run than the call they come from.
 
 use crate::policy::{
-    Query, Rule,
+    Pattern, Query, Rule,
     rule::{Anchor, Touch},
 };
 
@@ -104,13 +104,13 @@ pub(super) fn too_wide(rule: &Rule, query: &Query<'_>) -> Option<String> {
         Some(Touch::Host(pattern)) => {
             pattern.key().is_none().then(|| format!("`{text}` is for hosts nobody has named"))
         }
-        None if rule.tool.as_ref().is_some_and(|tool| tool.is_everything()) && !rule.is_conditional() => {
+        None if rule.tool.as_ref().is_some_and(Pattern::is_everything) && !rule.is_conditional() => {
             Some(format!("`{text}` is for every tool there is"))
         }
         None if rule.tool.as_ref().is_some_and(|tool| tool.exact_name().is_none()) => {
             Some(format!("`{text}` is for every tool whose name is like that"))
         }
-        None if !rule.is_conditional() && !(query.effects.read_only && !query.effects.open_world) => {
+        None if !rule.is_conditional() && (!query.effects.read_only || query.effects.open_world) => {
             Some(format!("`{text}` is for every call of `{}`, whatever its arguments", query.tool.id))
         }
         None => None,
