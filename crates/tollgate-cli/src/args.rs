@@ -484,7 +484,7 @@ pub(crate) struct Shared {
 }
 
 /// What the environment says. This is the one place that reads it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Environment {
     pub(crate) max_concurrency: Option<OsString>,
     pub(crate) tollgate_home: Option<PathBuf>,
@@ -508,7 +508,9 @@ impl Command {
             Self::Call(call) => &mut call.shared,
             Self::Batch(batch) => &mut batch.shared,
             Self::Explain(explain) => &mut explain.shared,
-            Self::Doctor(plain) | Self::Policy(PolicyCommand::Show(plain)) => &mut plain.shared,
+            Self::Doctor(plain)
+            | Self::Policy(PolicyCommand::Show(plain))
+            | Self::Approvals(Approvals::List(plain)) => &mut plain.shared,
             Self::Policy(PolicyCommand::Test(test)) => &mut test.shared,
             Self::Policy(PolicyCommand::Lint(lint)) => &mut lint.shared,
             Self::Trust(trust) => &mut trust.shared,
@@ -516,7 +518,6 @@ impl Command {
             Self::Undo(undo) => &mut undo.shared,
             Self::Demo(demo) => &mut demo.shared,
             Self::Completions(completions) => &mut completions.shared,
-            Self::Approvals(Approvals::List(plain)) => &mut plain.shared,
             Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),
             Self::Schema(_) => return Shared::default(),

@@ -178,3 +178,29 @@ fn nothing_waits_where_nothing_was_parked() {
         (Some(0), "", "no question waits for a person.\n")
     );
 }
+
+#[test]
+fn no_tool_can_answer_for_a_person_by_writing_or_reading_where_answers_are() {
+    let touching = |access: &str| {
+        json!({"effects": {"concurrency": "write_exclusive", "read_only": access == "read", "destructive": false,
+            "idempotent": true, "open_world": false, "touches": [{"path_from": "/path", "access": access}]}})
+    };
+    let world = World::with(&tools(&[("read", touching("read")), ("write", touching("write"))]));
+    let here = world.path().canonicalize().unwrap();
+    for path in [
+        ".local/share/tollgate/approvals/x.answer",
+        ".local/share/tollgate/approvals",
+        "in/../.local/share/tollgate",
+    ] {
+        for path in [path.to_owned(), here.join(path).display().to_string()] {
+            for tool in ["read", "write"] {
+                let ran = world.allowed(&["call", tool, &json!({ "path": path }).to_string(), "--json"]);
+                assert_eq!(
+                    (ran.code, ran.status().1.as_str()),
+                    (Some(3), "protected_path"),
+                    "{tool} {path} {ran:?}"
+                );
+            }
+        }
+    }
+}
