@@ -133,7 +133,7 @@ impl Sandbox {
     }
 
     /// What is put around a command; `None` where nothing is.
-    pub(crate) fn wrapper(&self, roots: &[PathBuf], confined: Confined) -> io::Result<Option<Arc<dyn Wrapper>>> {
+    pub fn wrapper(&self, roots: &[PathBuf], confined: Confined) -> io::Result<Option<Arc<dyn Wrapper>>> {
         let network = self.network && confined == Confined::Writing;
         Ok(match self.level() {
             Level::L1 => None,
@@ -143,7 +143,7 @@ impl Sandbox {
     }
 
     /// A first line for bash that sets limits for it and everything it starts.
-    pub(crate) fn limits(&self) -> &'static str {
+    pub fn limits(&self) -> &'static str {
         match self.level() {
             Level::L1 => "",
             // Open files, processes, size of one file (10 GiB), memory of one process (16 GiB), no core dumps.

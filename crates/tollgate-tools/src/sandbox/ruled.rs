@@ -10,6 +10,9 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
     RulesetCreatedAttr, RulesetStatus, Scope,
 };
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set, remove_capability_from_bounding_set, set_capabilities,
+};
 use seccompiler::BpfProgram;
 
 use super::{Confined, calls, places};
@@ -93,12 +96,36 @@ impl Wrapper for Ruled {
     }
 
     fn enter(&self) -> io::Result<()> {
+        give_up_powers()?;
         let status = self.rules()?.restrict_self().map_err(io::Error::other)?;
         if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
             return Err(io::Error::other("Landlock does not hold"));
         }
         self.filters.iter().try_for_each(|filter| seccompiler::apply_filter(filter).map_err(io::Error::other))
     }
+}
+
+/// Root keeps what it needs to work with files of others, and nothing that reaches other processes or the machine.
+fn give_up_powers() -> io::Result<()> {
+    let keep = CapabilitySet::CHOWN
+        | CapabilitySet::DAC_OVERRIDE
+        | CapabilitySet::FOWNER
+        | CapabilitySet::FSETID
+        | CapabilitySet::SETUID
+        | CapabilitySet::SETGID;
+    let has = capabilities(None)?;
+    if has.permitted.is_empty() {
+        return Ok(());
+    }
+    for power in CapabilitySet::all().difference(keep).iter() {
+        // One that this kernel does not know is one nobody has.
+        if capability_is_in_bounding_set(power).unwrap_or(false) {
+            remove_capability_from_bounding_set(power)?;
+        }
+    }
+    let rest = has.permitted & keep;
+    let sets = CapabilitySets { effective: rest, permitted: rest, inheritable: CapabilitySet::empty() };
+    Ok(set_capabilities(None, sets)?)
 }
 
 /// Allows access beneath a place. One that is not there needs no rule.

@@ -256,7 +256,8 @@ impl Walk<'_> {
             None => {
                 // Inside the working folder alone: what a program takes as a name elsewhere nobody knows.
                 let inside = |text: &&&str| !text.starts_with(['/', '~']) && !text.split('/').any(|part| part == "..");
-                let looks = |text: &&&str| text.contains(['.', '/']) && !text.contains([' ', ':', '=', '@']);
+                let plain_path = |c: char| c.is_alphanumeric() || "._-/+".contains(c);
+                let looks = |text: &&&str| text.contains(['.', '/']) && text.chars().all(plain_path);
                 plain.filter(inside).filter(looks).for_each(|text| drop(self.reading(text)));
             }
         }

@@ -35,7 +35,7 @@ const LOG: &str = diff_options!(
      --simplify-merges --ancestry-path? --show-pulls --date-order --author-date-order --topo-order --reverse --no-walk? --do-walk \
      --pretty? --format= --abbrev-commit --no-abbrev-commit --encoding= --expand-tabs? --no-expand-tabs --notes? --no-notes \
      --show-notes? --relative-date --date= --parents --children --diff-merges= --no-diff-merges --dd --remerge-diff -t --mailmap \
-     --no-mailmap --use-mailmap --no-use-mailmap --full-diff --ignore-missing --reflog --clear-decorations --summary --no-commit-id \
+     --no-mailmap --use-mailmap --no-use-mailmap --full-diff --ignore-missing --reflog --clear-decorations --no-commit-id \
      --root -r"
 );
 
