@@ -402,6 +402,8 @@ pub(crate) struct Environment {
     pub(crate) tollgate_home: Option<PathBuf>,
     pub(crate) data_home: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
+    /// The level below which no command runs.
+    pub(crate) sandbox_required: Option<OsString>,
 }
 
 /// The command and what all commands share; or, when that is all there is to say, the exit code.
@@ -509,6 +511,7 @@ impl Environment {
             tollgate_home: read("TOLLGATE_HOME").map(PathBuf::from),
             data_home: read("XDG_DATA_HOME").map(PathBuf::from),
             home: read("HOME").map(PathBuf::from),
+            sandbox_required: read("TOLLGATE_SANDBOX_REQUIRED"),
         }
     }
 }

@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use tollgate_tools::sandbox::{Level, Sandbox};
+
 use crate::{
     args::{Environment, Shared},
+    builtins,
     exit::{Exit, Fault},
     mocks::{self, Loaded, Wanted},
     words, world,
@@ -19,6 +22,7 @@ struct Report {
     roots: Vec<PathBuf>,
     concurrency: Option<usize>,
     results: Option<Results>,
+    sandbox: Option<Confinement>,
     tools: usize,
     mocks: Vec<File>,
     rules: Vec<Rule>,
@@ -30,6 +34,15 @@ struct Report {
 struct Results {
     folder: PathBuf,
     exists: bool,
+}
+
+/// How well commands are held.
+#[derive(Serialize)]
+struct Confinement {
+    level: &'static str,
+    holds: &'static str,
+    /// What would raise it.
+    missing: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -79,7 +92,14 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         .mocks
         .iter()
         .filter_map(|path| mocks::open(path).map(|mocks| (path.clone(), mocks)).map_err(&mut note).ok());
-    let loaded = Loaded::of(parsed.collect(), Wanted::All);
+    let loaded = match shared.mocks.is_empty() {
+        true => Loaded::load(&[], Wanted::All).map_err(&mut note).unwrap_or_default(),
+        false => Loaded::of(parsed.collect(), Wanted::All),
+    };
+    let sandbox = builtins::sandbox(environment).map_err(&mut note).ok().map(confinement);
+    if let Some(refusal) = builtins::sandbox(environment).ok().and_then(|sandbox| sandbox.allowed().err()) {
+        note(Fault::usage(refusal.reason.clone(), refusal.hint.clone().unwrap_or_default()));
+    }
     let results = world::results_folder(shared, environment).and_then(|folder| {
         usable(&folder).map(|()| Results { exists: folder.exists(), folder }).map_err(&mut note).ok()
     });
@@ -97,6 +117,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         roots,
         concurrency,
         results,
+        sandbox,
         tools: loaded.registry.specs().count(),
         mocks: loaded.files.into_iter().map(File::from).collect(),
         rules,
@@ -111,6 +132,16 @@ impl From<mocks::File> for File {
         let set_aside = file.set_aside.into_iter().map(aside).collect();
         Self { path: file.path, tools: file.tools, routes: file.routes, set_aside }
     }
+}
+
+fn confinement(sandbox: Sandbox) -> Confinement {
+    let found = sandbox.found();
+    let holds = match found.level {
+        Level::L3 => "bubblewrap and seccomp hold commands: files, network, processes",
+        Level::L2 => "Landlock, seccomp and limits hold commands: files, network",
+        Level::L1 => "nothing holds commands, so that each one needs a yes",
+    };
+    Confinement { level: found.level.name(), holds, missing: found.missing.clone() }
 }
 
 /// A folder that is there or can be made. Makes nothing.
@@ -167,6 +198,12 @@ fn told(report: &Report) -> String {
     if let Some(Results { folder, exists }) = &report.results {
         let made = if *exists { "" } else { " (made on first use)" };
         line("results", &format!("{}{made}", folder.display()));
+    }
+    if let Some(Confinement { level, holds, missing }) = &report.sandbox {
+        line("sandbox", &format!("{level}: {holds}"));
+        for missing in missing {
+            line("hint:", missing);
+        }
     }
     line("tools", &report.tools.to_string());
     for file in &report.mocks {

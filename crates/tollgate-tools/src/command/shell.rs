@@ -1,6 +1,11 @@
 //! `shell`: a command line in bash, to its end, or on as a job where it takes longer.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use serde::Deserialize;
 use serde_json::json;
@@ -138,6 +143,8 @@ impl Shell {
     /// bash with this line, in this folder, confined.
     fn launch(&self, command: &str, folder: PathBuf, cx: &Cx, confined: Confined) -> Result<Launch, Failure> {
         let mut environment = self.environment.clone();
+        let path = searched(environment.get("PATH").unwrap_or_default(), cx.roots(), confined);
+        environment = environment.with("PATH", path);
         if confined == Confined::Reading {
             for (name, value) in neutral_environment() {
                 environment = environment.with(name, value);
@@ -163,6 +170,14 @@ impl Shell {
         // Whatever a command prints is data.
         Output::json(words::result(job, number, self.sandbox.level().name(), notes)).untrusted()
     }
+}
+
+/// The folders programs are looked for in: absolute ones, and for a command that only reads none inside the roots, where
+/// anybody may have put another `ls`.
+fn searched(path: &OsStr, roots: &[PathBuf], confined: Confined) -> OsString {
+    let inside = |folder: &PathBuf| roots.iter().any(|root| folder.starts_with(root));
+    let wanted = |folder: &PathBuf| folder.is_absolute() && (confined == Confined::Writing || !inside(folder));
+    std::env::join_paths(std::env::split_paths(path).filter(wanted)).unwrap_or_default()
 }
 
 fn not_started(error: &LaunchError) -> Failure {

@@ -16,8 +16,11 @@ impl Walk<'_> {
         for child in children(node) {
             let found = match child.kind() {
                 "variable_assignment" => {
-                    variables.push(self.slice(child).to_owned());
-                    self.variable(child)
+                    let splits = self.slice(child).starts_with("IFS=") && reads(self, node);
+                    if !splits {
+                        variables.push(self.slice(child).to_owned());
+                    }
+                    self.variable(child, splits)
                 }
                 "command_name" => match children(child).next() {
                     Some(name) => self.name(name).map(|name| words.push(name)),
@@ -66,12 +69,21 @@ impl Walk<'_> {
         }
     }
 
-    /// `NAME=value` before a command: only names and values that change nothing but how text looks.
-    fn variable(&mut self, node: Node<'_>) -> Result<(), Why> {
+    /// `NAME=value` before a command: only names and values that change nothing but how text looks, and before `read`
+    /// what parts its words.
+    fn variable(&mut self, node: Node<'_>, splits: bool) -> Result<(), Why> {
         let (name, word) = self.assigned(node)?;
         let Some(value) = word.text() else { return Err(Why::Variable(name)) };
+        if splits {
+            return Ok(());
+        }
         table::is_harmless(&format!("{name}={value}"))
     }
+}
+
+/// True for the builtin `read`.
+fn reads(walk: &Walk<'_>, command: Node<'_>) -> bool {
+    command.child_by_field_name("name").is_some_and(|name| walk.slice(name) == "read")
 }
 
 fn unknown(source: &str) -> Word {
