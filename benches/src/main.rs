@@ -7,6 +7,7 @@ mod memory;
 mod path;
 mod gather;
 mod catalog;
+mod policy;
 mod shell;
 
 fn main() {
@@ -17,6 +18,7 @@ fn main() {
         ("One call", path::rows(&runtime)),
         ("A thousand calls of one turn", gather::rows()),
         ("Ten thousand tools", catalog::rows()),
+        ("Decisions", policy::rows()),
         ("A command line", shell::rows()),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));

@@ -34,6 +34,13 @@ pub(crate) enum Command {
     /// JSON Schema on stdin; a schema on stdout
     #[command(subcommand)]
     Schema(Schema),
+    /// The rules: which are in force, whether they do what they should, what is odd about them
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Let a project's own tollgate.toml widen what calls may do, as it is written now
+    Trust(TrustFile),
+    /// A commented tollgate.toml for this folder
+    Init(Init),
     /// Questions that wait for a person
     #[command(subcommand)]
     Approvals(Approvals),
@@ -268,6 +275,9 @@ pub(crate) struct Explain {
     /// Many calls: {"id","tool","input"} per line in, one explanation per line out
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", conflicts_with = "tool")]
     pub(crate) jsonl: Option<PathBuf>,
+    /// More calls of the same turn, each a tool's name and its arguments: the plan of their batches is told too
+    #[arg(value_name = "TOOL JSON")]
+    pub(crate) more: Vec<String>,
     /// Nothing runs, so there are none; taken so that one word more or less turns a call into its explanation
     #[arg(long, hide = true)]
     events: bool,
@@ -305,6 +315,30 @@ pub(crate) struct AnswerQuestion {
     shared: Shared,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Every rule in force, by layer, and what is inert
+    Show(Plain),
+    /// Cases from a file: exits with 1 when one is not decided as it says
+    #[command(after_help = CASES_HELP)]
+    Test(PolicyTest),
+    /// Rules that can mean nothing, that others make idle, that are wider than they look
+    Lint(PolicyLint),
+}
+
+const CASES_HELP: &str = "A case is a table [[case]] with `expect` = \"allow\", \"ask\" or \"deny\", and the call: `tool` \
+                          with `input`, or one of `command`, `read`, `write`, `host`. Where `rule` or `layer` is given, \
+                          it must be the one that decides.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PolicyTest {
+    /// The cases (TOML)
+    #[arg(value_name = "FILE|-")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    shared: Shared,
+}
+
 /// What a person says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Word {
@@ -331,6 +365,36 @@ pub(crate) enum OnAsk {
     Fail,
     /// Refuse the call and leave the question for `approvals answer`; exit code 4
     Park,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PolicyLint {
+    /// Exit with 1 when there is a finding
+    #[arg(long = "strict")]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrustFile {
+    /// The file; the nearest tollgate.toml of this folder unless given
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Trust it no longer
+    #[arg(long)]
+    pub(crate) forget: bool,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Init {
+    /// Print it, and write nothing
+    #[arg(long)]
+    pub(crate) print: bool,
+    #[command(flatten)]
+    shared: Shared,
 }
 
 #[derive(Debug, clap::Args)]
@@ -363,13 +427,13 @@ pub(crate) struct Shared {
     /// Mock tools: a mocks file, an MCP `tools/list` reply, or a provider's `tools` array (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(crate) mocks: Vec<PathBuf>,
-    /// Let calls of these tools run: a name, `rea*`, `@server`, `@server/get_*` (repeatable)
+    /// Let these calls run: a tool's name, `rea*`, `@server/get_*`, `read(./**)`, `shell(git status *)` (repeatable)
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
-    /// Ask a person about calls of these tools (repeatable)
+    /// Ask a person about these calls (repeatable)
     #[arg(long, value_name = "RULE")]
     pub(crate) ask: Vec<String>,
-    /// Refuse calls of these tools (repeatable)
+    /// Refuse these calls (repeatable)
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
     /// What to do with a question instead of asking at the terminal
@@ -390,6 +454,9 @@ pub(crate) struct Shared {
     /// Where results are kept that are too long for a model
     #[arg(long, value_name = "DIR")]
     pub(crate) results: Option<PathBuf>,
+    /// Read no tollgate.toml of the person or the project; the machine's own is read all the same
+    #[arg(long)]
+    pub(crate) no_config: bool,
     /// JSON on stdout, one object a line where there are many
     #[arg(long)]
     pub(crate) json: bool,
@@ -401,7 +468,10 @@ pub(crate) struct Environment {
     pub(crate) max_concurrency: Option<OsString>,
     pub(crate) tollgate_home: Option<PathBuf>,
     pub(crate) data_home: Option<PathBuf>,
+    pub(crate) config_home: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
+    /// All of it, for the child processes that get a part.
+    pub(crate) variables: Vec<(OsString, OsString)>,
     /// The level below which no command runs.
     pub(crate) sandbox_required: Option<OsString>,
 }
@@ -419,10 +489,15 @@ impl Command {
             Self::Call(call) => &mut call.shared,
             Self::Batch(batch) => &mut batch.shared,
             Self::Explain(explain) => &mut explain.shared,
-            Self::Doctor(plain) => &mut plain.shared,
+            Self::Doctor(plain)
+            | Self::Policy(PolicyCommand::Show(plain))
+            | Self::Approvals(Approvals::List(plain)) => &mut plain.shared,
+            Self::Policy(PolicyCommand::Test(test)) => &mut test.shared,
+            Self::Policy(PolicyCommand::Lint(lint)) => &mut lint.shared,
+            Self::Trust(trust) => &mut trust.shared,
+            Self::Init(init) => &mut init.shared,
             Self::Demo(demo) => &mut demo.shared,
             Self::Completions(completions) => &mut completions.shared,
-            Self::Approvals(Approvals::List(plain)) => &mut plain.shared,
             Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),
             Self::Schema(_) => return Shared::default(),
@@ -495,6 +570,7 @@ impl Shared {
             route: later.route.or(self.route),
             caller: later.caller.or(self.caller),
             results: later.results.or(self.results),
+            no_config: self.no_config || later.no_config,
             json: self.json || later.json,
             ..self
         }
@@ -510,7 +586,9 @@ impl Environment {
             max_concurrency: read("TOLLGATE_MAX_CONCURRENCY"),
             tollgate_home: read("TOLLGATE_HOME").map(PathBuf::from),
             data_home: read("XDG_DATA_HOME").map(PathBuf::from),
+            config_home: read("XDG_CONFIG_HOME").map(PathBuf::from),
             home: read("HOME").map(PathBuf::from),
+            variables: std::env::vars_os().collect(),
             sandbox_required: read("TOLLGATE_SANDBOX_REQUIRED"),
         }
     }

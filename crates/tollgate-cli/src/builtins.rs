@@ -34,7 +34,7 @@ fn register(shell: &Arc<Shell>, only: Option<&str>) -> Result<Registry, Registry
 /// The shell tools, with what a child may know of our environment.
 fn shell() -> Result<Arc<Shell>, Fault> {
     let environment = Environment::read();
-    let children = ChildEnvironment::of(std::env::vars_os(), [""; 0]);
+    let children = ChildEnvironment::of(environment.variables.iter().cloned(), [""; 0]);
     let sandbox = sandbox(&environment)?;
     Ok(Shell::in_sandbox(children, environment.home, sandbox))
 }

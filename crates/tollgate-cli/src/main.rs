@@ -6,6 +6,8 @@ mod args;
 mod exit;
 mod words;
 mod mocks;
+mod config;
+mod hooks;
 mod builtins;
 mod world;
 mod input;

@@ -6,17 +6,19 @@ use std::{
 };
 
 use tollgate::{
-    Registry, Scope, Tollgate,
+    Registry, Scope, Tollgate, ToolSpec,
     guard::{Run, TokioSpawner, Workspace},
     outcome::{FolderResults, Offloaded},
-    policy::{Decision, Desk, Digest, Pattern, Rules},
+    policy::{Desk, Digest, Stance},
     tool::{Caller, Origin, Route},
 };
 
 use crate::{
     approver::{Asking, FolderDesk},
     args::{Environment, Shared},
+    config::{self, Config},
     exit::Fault,
+    hooks::Hooks,
     mocks::{Loaded, Wanted},
 };
 
@@ -25,6 +27,7 @@ pub(crate) struct World {
     pub(crate) gate: Tollgate,
     pub(crate) scope: Arc<Scope>,
     pub(crate) loaded: Loaded,
+    pub(crate) config: Config,
     results: Option<PathBuf>,
 }
 
@@ -33,19 +36,27 @@ impl World {
     pub(crate) fn build(shared: &Shared, wanted: Wanted<'_>) -> Result<Self, Fault> {
         let environment = Environment::read();
         let cap = concurrency(&environment)?;
-        let rules = rules(shared)?;
         let mut scope = scope(shared)?;
+        let config = Config::load(shared, &environment, scope.cwd())?;
+        scope.protection = config.protection();
         let asking = Asking::new(shared.on_ask, desk(&environment));
         scope.interactive = asking.is_interactive();
+        let hooks = Hooks::load(&config.loaded, &environment)?;
+        hooks.tell_inert();
         let loaded = Loaded::load(&shared.mocks, wanted)?;
         let results = results_folder(shared, &environment);
 
-        let mut builder =
-            Tollgate::builder(loaded.registry.clone()).policy(rules).approver(asking).max_concurrency(cap);
+        let mut builder = Tollgate::builder(loaded.registry.clone())
+            .policy(config.policy.clone())
+            .approver(asking)
+            .max_concurrency(cap);
+        for hook in hooks.live {
+            builder = builder.hook(hook);
+        }
         if let (Some(folder), Some(spawner)) = (&results, TokioSpawner::current()) {
             builder = builder.results(FolderResults::new(folder, Arc::new(spawner)));
         }
-        Ok(Self { gate: builder.build(), scope: Arc::new(scope), loaded, results })
+        Ok(Self { gate: builder.build(), scope: Arc::new(scope), loaded, config, results })
     }
 
     /// The file that holds the whole of a result that was put aside.
@@ -56,16 +67,20 @@ impl World {
 
     /// The pattern that means exactly the tool that goes by this name.
     pub(crate) fn pattern_of(&self, label: &str) -> String {
-        pattern_of(&self.loaded.registry, label)
+        self.spec(label).map_or_else(|| label.to_owned(), |spec| spec.id.to_string())
+    }
+
+    /// The tool that goes by this name.
+    pub(crate) fn spec(&self, label: &str) -> Option<&ToolSpec> {
+        named(&self.loaded.registry, label)
     }
 }
 
-fn pattern_of(registry: &Registry, label: &str) -> String {
-    let named = registry.specs().find(|spec| match &spec.id.origin {
-        Origin::Builtin => spec.name() == label,
+fn named<'a>(registry: &'a Registry, label: &str) -> Option<&'a ToolSpec> {
+    registry.specs().find(|spec| match &spec.id.origin {
+        Origin::Builtin => spec.name() == label || spec.aliases.iter().any(|alias| alias.as_str() == label),
         Origin::Server(server) => spec.name() == label || format!("{server}__{}", spec.name()) == label,
-    });
-    named.map_or_else(|| label.to_owned(), |spec| spec.id.to_string())
+    })
 }
 
 /// The largest number of calls at once that anyone could mean.
@@ -81,33 +96,16 @@ pub(crate) fn concurrency(environment: &Environment) -> Result<usize, Fault> {
     })
 }
 
-/// The rules of the command line, each with the option it came by.
-pub(crate) fn rules(shared: &Shared) -> Result<Rules, Fault> {
-    let mut rules = Rules::new();
-    for (option, decision, given) in given_rules(shared) {
-        rules = rules.rule(decision, given, option).map_err(|error| {
-            let hint = "a rule is a tool's name, a glob as `rea*`, `@server` or `@server/get_*`.";
-            Fault::usage(format!("{option} {given:?} is no rule: {error}"), hint)
-        })?;
-    }
-    Ok(rules)
-}
-
-/// Every rule that was given: its option, what it decides, its text.
-pub(crate) fn given_rules(shared: &Shared) -> impl Iterator<Item = (&'static str, Decision, &str)> {
+/// Every rule of the command line: its option, what it does, its text. What a person lets run there is a grant.
+pub(crate) fn given_rules(shared: &Shared) -> impl Iterator<Item = (&'static str, Stance, &str)> {
     let kinds = [
-        ("--deny", Decision::Deny, &shared.deny),
-        ("--ask", Decision::Ask, &shared.ask),
-        ("--allow", Decision::Allow, &shared.allow),
+        ("--deny", Stance::Deny, &shared.deny),
+        ("--ask", Stance::Ask, &shared.ask),
+        ("--allow", Stance::Grant, &shared.allow),
     ];
     kinds
         .into_iter()
-        .flat_map(|(option, decision, rules)| rules.iter().map(move |rule| (option, decision, rule.as_str())))
-}
-
-/// True when the rule speaks of at least one of the tools.
-pub(crate) fn speaks(rule: &str, registry: &Registry) -> bool {
-    Pattern::parse(rule).is_ok_and(|pattern| registry.specs().any(|spec| pattern.matches(spec)))
+        .flat_map(|(option, stance, rules)| rules.iter().map(move |rule| (option, stance, rule.as_str())))
 }
 
 fn scope(shared: &Shared) -> Result<Scope, Fault> {
@@ -147,7 +145,7 @@ fn root_of(given: &Path) -> Result<PathBuf, Fault> {
 }
 
 /// Where relative paths start: the current folder, or the first root where the current one is outside them all.
-fn working_folder(roots: &[PathBuf]) -> PathBuf {
+pub(crate) fn working_folder(roots: &[PathBuf]) -> PathBuf {
     let here = Path::new(".").canonicalize().ok();
     let inside = here.filter(|here| roots.iter().any(|root| here.starts_with(root)));
     inside.or_else(|| roots.first().cloned()).unwrap_or_default()
@@ -155,23 +153,13 @@ fn working_folder(roots: &[PathBuf]) -> PathBuf {
 
 /// Where questions wait for a person; `None` when nothing says where a person's files are.
 pub(crate) fn desk(environment: &Environment) -> Option<Arc<dyn Desk>> {
-    home(environment).map(|home| Arc::new(FolderDesk::new(home.join("approvals"))) as Arc<dyn Desk>)
-}
-
-/// The folder of all that is ours and lasts.
-pub(crate) fn home(environment: &Environment) -> Option<PathBuf> {
-    let Environment { tollgate_home, data_home, home, .. } = environment;
-    let of_person = || match data_home {
-        // The specification says that a relative one is to be ignored.
-        Some(data) if data.is_absolute() => Some(data.clone()),
-        _ => home.as_ref().map(|home| home.join(".local/share")),
-    };
-    tollgate_home.clone().or_else(|| of_person().map(|data| data.join("tollgate")))
+    let folder = config::data_folder(environment)?.join("approvals");
+    Some(Arc::new(FolderDesk::new(folder)))
 }
 
 /// Where long results are kept; `None` when nothing says where a person's files are.
 pub(crate) fn results_folder(shared: &Shared, environment: &Environment) -> Option<PathBuf> {
-    shared.results.clone().or_else(|| home(environment).map(|folder| folder.join("results")))
+    shared.results.clone().or_else(|| config::data_folder(environment).map(|folder| folder.join("results")))
 }
 
 /// An id no other run of this machine has.

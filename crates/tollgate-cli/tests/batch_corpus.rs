@@ -1,6 +1,12 @@
 //! Malformed calls through the real program: every case of the corpus is answered as labelled.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking"
+)]
 
 use std::{
     io::Write as _,

@@ -1,5 +1,5 @@
 //! Command hooks on the real path, as real processes: every way to fail, and everything they may say.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests stop the test")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests stop the test")]
 
 use std::{
     path::Path,

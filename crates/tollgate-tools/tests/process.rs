@@ -1,5 +1,5 @@
 //! Real processes through the launcher: limits, deadlines, cancellation, and nothing left behind.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests stop the test")]
+#![expect(clippy::expect_used, reason = "helpers of tests stop the test")]
 
 use std::{
     sync::Arc,
@@ -8,7 +8,8 @@ use std::{
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
-use tollgate_tools::process::{Ended, Environment, How, Keep, Launch, LaunchError, Wrapper};
+use tollgate::launch::{Launcher as _, Program};
+use tollgate_tools::process::{Ended, Environment, HostLauncher, How, Keep, Launch, LaunchError, Wrapper};
 
 fn environment() -> Environment {
     Environment::empty().with("PATH", "/usr/local/bin:/usr/bin:/bin")
@@ -215,4 +216,31 @@ async fn a_wrapper_goes_around_the_command_and_nothing_starts_where_it_fails() {
     assert_eq!(ended.stdout.text(), "1\n");
     let error = shell("true").wrapper(Arc::new(Broken)).run(&CancellationToken::new()).await.unwrap_err();
     assert_eq!(error.to_string(), "the sandbox could not be set up: no such kernel");
+}
+
+#[tokio::test]
+async fn a_server_started_through_the_core_gets_the_same_environment_and_the_same_end() {
+    let ours = [("PATH", "/usr/bin:/bin"), ("TOKEN", "t"), ("OPENAI_API_KEY", "sk"), ("OTHER", "o")];
+    let launcher = HostLauncher::new(ours.map(|(name, value)| (name.into(), value.into())));
+    let program = Program {
+        command: ["sh", "-c", "env | sort; read line; echo $line; sleep 300"].map(Into::into).into(),
+        names: vec!["TOKEN".to_owned(), "OPENAI_API_KEY".to_owned()],
+        variables: vec![("GIVEN".into(), "g".into()), ("TOLLGATE_X".into(), "x".into())],
+        ..Program::default()
+    };
+    let mut started = launcher.start(program).await.unwrap();
+    started.stdin.write_all(b"over\n").await.unwrap();
+    let mut said = String::new();
+    while !said.contains("over") {
+        let mut piece = [0; 1024];
+        let length = started.stdout.read(&mut piece).await.unwrap();
+        assert_ne!(length, 0, "{said}");
+        said.push_str(std::str::from_utf8(&piece[..length]).unwrap());
+    }
+    assert!(said.contains("GIVEN=g\n") && said.contains("TOKEN=t\n"), "{said}");
+    assert!(!said.contains("OPENAI") && !said.contains("TOLLGATE") && !said.contains("OTHER"), "{said}");
+    let id = started.process.id().to_string();
+    started.process.stop().await;
+    assert!(gone(&id).await);
+    assert!(launcher.start(Program::default()).await.is_err());
 }

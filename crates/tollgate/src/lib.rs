@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod call;
 pub mod policy;
 pub mod hook;
+pub mod launch;
 pub mod guard;
 pub mod outcome;
 pub mod wire;

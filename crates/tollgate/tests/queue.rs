@@ -1,5 +1,5 @@
 //! Questions that wait in a list: answered once, in time, by somebody else.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests stop the test")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests stop the test")]
 
 use std::{sync::Arc, time::Duration};
 

@@ -53,7 +53,7 @@ impl FolderDesk {
             Ok(about) if !about.is_dir() || about.uid() != rustix::process::geteuid().as_raw() => {
                 Err(io::Error::other(format!("{} is not a folder of yours", self.0.display())))
             }
-            Ok(about) if about.mode() & 0o077 != 0 => {
+            Ok(about) if open_to_others(&about) => {
                 Err(io::Error::other(format!("{} is open to others; chmod 700 it", self.0.display())))
             }
             Ok(_) => Ok(true),
@@ -146,8 +146,13 @@ pub(crate) fn id_of(digest: &Digest) -> String {
     digest.as_str().chars().take(SHORT).collect()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` asks for")]
 fn desk(error: io::Error) -> NotAnswered {
     NotAnswered::Desk(error.to_string())
+}
+
+fn open_to_others(about: &std::fs::Metadata) -> bool {
+    about.mode() & 0o077 != 0
 }
 
 /// Reads a file that is ours alone; `None` where it is not there.
@@ -159,7 +164,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     };
     let about = file.metadata()?;
     let ours =
-        about.is_file() && about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o077 == 0;
+        about.is_file() && about.uid() == rustix::process::geteuid().as_raw() && !open_to_others(&about);
     if !ours {
         return Err(io::Error::other(format!("{} is not a private file of yours", path.display())));
     }

@@ -36,6 +36,11 @@ impl Parser {
         keys
     }
 
+    /// True while the end of a key is missing.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// Nothing came for a while: what looked like the beginning of a key is all there is.
     pub(crate) fn pause(&mut self) -> Vec<Key> {
         match std::mem::take(&mut self.0).as_slice() {

@@ -1,7 +1,10 @@
 //! A question as a person sees it: the whole call, nothing shortened, nothing hidden.
 
 use serde_json::Value;
-use tollgate::policy::{Lifetime, Pending, Question, Reach};
+use tollgate::{
+    policy::{Lifetime, Pending, Question, Reach},
+    tool::Route,
+};
 
 use super::diff::{Change, change};
 use crate::words::{self, entry, visible};
@@ -34,7 +37,7 @@ pub(crate) fn question(question: &Question<'_>) -> String {
         reason: &question.reason,
         sandbox: scope.sandbox.as_deref(),
         caller: scope.caller.as_str(),
-        route: scope.route.as_ref().map(|route| route.as_str()),
+        route: scope.route.as_ref().map(Route::as_str),
         folder: scope.cwd(),
         digest: question.digest.as_str(),
     };

@@ -182,7 +182,7 @@ async fn rewrite(
     for rule in &mut rules {
         loop {
             match edit(talk, "  rule: ", rule).await {
-                Edited::Text(text) => *rule = text.trim().to_owned(),
+                Edited::Text(text) => text.trim().clone_into(rule),
                 Edited::Back => return Step::Back,
                 Edited::Stop => return Step::Stop,
                 Edited::Gone => return Step::Gone,

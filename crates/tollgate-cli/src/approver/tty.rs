@@ -2,14 +2,11 @@
 
 use std::{
     fs::File,
-    io::{self, Read as _, Write as _},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
+    io::{self, PipeReader, PipeWriter, Read as _, Write as _},
+    thread::JoinHandle,
 };
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
     tcgetwinsize, tcsetattr,
@@ -27,8 +24,8 @@ pub(crate) struct Tty(File);
 pub(crate) struct Talk<'a> {
     tty: &'a Tty,
     before: Termios,
-    over: Arc<AtomicBool>,
     keys: mpsc::UnboundedReceiver<Key>,
+    listener: Option<(PipeWriter, JoinHandle<()>)>,
 }
 
 impl Tty {
@@ -46,18 +43,17 @@ impl Tty {
         quiet.local_modes &= !(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN);
         quiet.input_modes &= !(InputModes::IXON | InputModes::INLCR);
         quiet.input_modes |= InputModes::ICRNL;
-        // A read waits a tenth of a second at most, so that the listener sees when it is over.
+        // A read takes what is there and does not wait.
         quiet.special_codes[SpecialCodeIndex::VMIN] = 0;
-        quiet.special_codes[SpecialCodeIndex::VTIME] = 1;
+        quiet.special_codes[SpecialCodeIndex::VTIME] = 0;
         let source = self.0.try_clone()?;
+        let (over, end) = io::pipe()?;
+        let (send, keys) = mpsc::unbounded_channel();
+        let mut talk = Talk { tty: self, before, keys, listener: None };
         tcsetattr(&self.0, OptionalActions::Flush, &quiet)?;
         tcflush(&self.0, QueueSelector::IFlush)?;
-        let (send, keys) = mpsc::unbounded_channel();
-        let talk = Talk { tty: self, before, over: Arc::default(), keys };
-        let over = talk.over.clone();
-        std::thread::Builder::new()
-            .name("tollgate-keys".to_owned())
-            .spawn(move || read(source, &over, &send))?;
+        let listener = std::thread::Builder::new().name("tollgate-keys".to_owned());
+        talk.listener = Some((end, listener.spawn(move || listen(source, &over, &send))?));
         Ok(talk)
     }
 }
@@ -83,34 +79,41 @@ impl Talk<'_> {
 
 impl Drop for Talk<'_> {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Release);
+        // The listener is gone before the terminal is put back: it takes no key that is meant for somebody else.
+        if let Some((end, listener)) = self.listener.take() {
+            drop(end);
+            let _ = listener.join();
+        }
         let _ = tcsetattr(&self.tty.0, OptionalActions::Flush, &self.before);
     }
 }
 
-/// A read that comes back empty sooner than this did not wait: the terminal is gone.
-const SHORT: Duration = Duration::from_millis(20);
+/// How long the rest of a key may take to arrive.
+const REST: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-fn read(mut source: File, over: &AtomicBool, send: &mpsc::UnboundedSender<Key>) {
-    let (mut parser, mut bytes, mut short) = (Parser::default(), [0; 256], 0);
-    while !over.load(Ordering::Acquire) && short < 10 {
-        let began = Instant::now();
-        let keys = match source.read(&mut bytes) {
-            Ok(0) => {
-                short = if began.elapsed() < SHORT { short + 1 } else { 0 };
-                parser.pause()
-            }
-            Ok(length) => {
-                short = 0;
-                parser.read(&bytes[..length])
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
+/// Reads keys until it is over or the terminal is gone.
+fn listen(mut source: File, over: &PipeReader, send: &mpsc::UnboundedSender<Key>) {
+    let (mut parser, mut bytes) = (Parser::default(), [0; 256]);
+    loop {
+        let wait = parser.is_waiting().then_some(&REST);
+        let mut watched = [PollFd::new(&source, PollFlags::IN), PollFd::new(over, PollFlags::IN)];
+        let ready = match poll(&mut watched, wait) {
+            Err(rustix::io::Errno::INTR) => continue,
+            ready => ready,
         };
-        for key in keys {
-            if send.send(key).is_err() {
-                return;
-            }
+        let [typed, ended] = watched.map(|fd| !fd.revents().is_empty());
+        let keys = match ready {
+            Ok(_) if ended => return,
+            Ok(_) if typed => match source.read(&mut bytes) {
+                Ok(length @ 1..) => parser.read(&bytes[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Ok(_) | Err(_) => return,
+            },
+            Ok(_) => parser.pause(),
+            Err(_) => return,
+        };
+        if keys.into_iter().any(|key| send.send(key).is_err()) {
+            return;
         }
     }
 }

@@ -95,6 +95,7 @@ fn told(pending: &Pending, reply: &Reply, shared: &Shared) -> Result<Exit, Fault
     Ok(Exit::Done)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` asks for")]
 fn fault(error: NotAnswered) -> Fault {
     let hint = match error {
         NotAnswered::Desk(_) => "`tollgate doctor` says what is set up.",

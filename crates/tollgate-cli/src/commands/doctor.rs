@@ -3,13 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-
-use tollgate_tools::sandbox::{Level, Sandbox};
+use tollgate::{
+    hook::HookKind,
+    policy::{
+        Layer,
+        config::{LoadedFile, Trust},
+    },
+};
+use tollgate_tools::{
+    hook_command::Probed,
+    sandbox::{Level, Sandbox},
+};
 
 use crate::{
+    approver,
     args::{Environment, Shared},
     builtins,
+    config,
     exit::{Exit, Fault},
+    hooks::{Hooks, Inert},
     mocks::{self, Loaded, Wanted},
     words, world,
 };
@@ -25,7 +37,11 @@ struct Report {
     sandbox: Option<Confinement>,
     tools: usize,
     mocks: Vec<File>,
+    config: Vec<ConfigFile>,
     rules: Vec<Rule>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hooks: Vec<HookFound>,
+    asking: &'static str,
     broken: Vec<Trouble>,
     advice: Vec<String>,
 }
@@ -64,9 +80,40 @@ struct Aside {
 struct Rule {
     #[serde(rename = "rule")]
     text: String,
-    source: &'static str,
+    source: String,
     /// False when no tool is meant by it.
     speaks: bool,
+}
+
+#[derive(Serialize)]
+struct ConfigFile {
+    #[serde(rename = "file")]
+    path: PathBuf,
+    layer: Layer,
+    rules: usize,
+    trust: Trust,
+}
+
+/// A hook, and how it took a call that will never be.
+#[derive(Serialize)]
+struct HookFound {
+    name: String,
+    state: HookState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+#[derive(Serialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum HookState {
+    /// A gate that answered the probe.
+    Answers,
+    /// A gate that did not: it would block every call it looks at.
+    Fails,
+    /// An observer: its failure changes nothing, so it is left alone.
+    Observes,
+    /// Nobody trusts its file.
+    Inert,
 }
 
 #[derive(Serialize)]
@@ -87,7 +134,9 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     let mut note = |fault: Fault| broken.push(Trouble { what: fault.message, hint: fault.hint });
     let roots = world::roots(shared).map_err(&mut note).unwrap_or_default();
     let concurrency = world::concurrency(environment).map_err(&mut note).ok();
-    world::rules(shared).map_err(&mut note).ok();
+    let flags = config::flags(shared, environment).map_err(&mut note).unwrap_or_default();
+    let files = config::sources(shared, environment, &world::working_folder(&roots)).load();
+    let files = files.map_err(|bad| note(config::unusable(bad))).unwrap_or_default();
     let parsed = shared
         .mocks
         .iter()
@@ -103,14 +152,33 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     let results = world::results_folder(shared, environment).and_then(|folder| {
         usable(&folder).map(|()| Results { exists: folder.exists(), folder }).map_err(&mut note).ok()
     });
-    let rules: Vec<_> = world::given_rules(shared)
-        .map(|(source, _, rule)| Rule {
-            text: rule.to_owned(),
-            source,
-            speaks: world::speaks(rule, &loaded.registry),
+    let rules: Vec<_> = flags
+        .iter()
+        .map(|rule| Rule {
+            text: rule.text().to_owned(),
+            source: rule.source().to_owned(),
+            speaks: loaded.registry.specs().any(|spec| rule.speaks_of(spec)),
         })
         .collect();
-    let advice = advice(shared, &loaded, results.is_some(), &rules);
+    let mut advice = advice(shared, &loaded, results.is_some(), &rules, !files.rules.is_empty());
+    if !files.inert.is_empty() {
+        let inert = files.inert.len();
+        advice
+            .push(format!("{inert} rules of the project do nothing: read its file, then `tollgate trust`."));
+    }
+    let hooks = Hooks::load(&files, environment).map_err(&mut note).unwrap_or_default();
+    let hooks = probe(hooks, &world::working_folder(&roots)).map_err(&mut note).unwrap_or_default();
+    for hook in hooks.iter().filter(|hook| hook.state == HookState::Fails) {
+        let what = format!("the hook {} fails: {}", hook.name, hook.why.as_deref().unwrap_or_default());
+        broken.push(Trouble {
+            what,
+            hint: "put it right: until then it blocks every call it looks at.".to_owned(),
+        });
+    }
+    if hooks.iter().any(|hook| hook.state == HookState::Inert) {
+        advice.push("hooks of the project do nothing: read its file, then `tollgate trust`.".to_owned());
+    }
+    let config = files.files.iter().map(ConfigFile::from).collect();
     Report {
         version: env!("CARGO_PKG_VERSION"),
         ok: broken.is_empty(),
@@ -120,9 +188,47 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         sandbox,
         tools: loaded.registry.specs().count(),
         mocks: loaded.files.into_iter().map(File::from).collect(),
+        config,
         rules,
+        hooks,
+        asking: if approver::Asking::new(shared.on_ask, None).is_interactive() {
+            "terminal"
+        } else {
+            "nobody"
+        },
         broken,
         advice,
+    }
+}
+
+/// Fires every gate once, with a call that will never be.
+fn probe(hooks: Hooks, folder: &Path) -> Result<Vec<HookFound>, Fault> {
+    if hooks.live.is_empty() && hooks.inert.is_empty() {
+        return Ok(Vec::new());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
+    let mut found = Vec::new();
+    for hook in &hooks.live {
+        let (state, why) = match hook.config().kind {
+            HookKind::Observer => (HookState::Observes, None),
+            HookKind::Gate => match runtime.block_on(hook.probe(folder)) {
+                Probed::Answers => (HookState::Answers, None),
+                Probed::Fails(why) => (HookState::Fails, Some(why)),
+            },
+        };
+        found.push(HookFound { name: hook.config().name.clone(), state, why });
+    }
+    let inert =
+        |inert: Inert| HookFound { name: inert.name, state: HookState::Inert, why: Some(inert.source) };
+    found.extend(hooks.inert.into_iter().map(inert));
+    Ok(found)
+}
+
+impl From<&LoadedFile> for ConfigFile {
+    fn from(file: &LoadedFile) -> Self {
+        let LoadedFile { path, layer, trust, file } = file;
+        Self { path: path.clone(), layer: *layer, rules: file.rules().len(), trust: *trust }
     }
 }
 
@@ -158,7 +264,7 @@ fn usable(folder: &Path) -> Result<(), Fault> {
     ))
 }
 
-fn advice(shared: &Shared, loaded: &Loaded, keeps: bool, rules: &[Rule]) -> Vec<String> {
+fn advice(shared: &Shared, loaded: &Loaded, keeps: bool, rules: &[Rule], files: bool) -> Vec<String> {
     let mut advice = Vec::new();
     if loaded.is_empty() {
         advice.push("no tools are loaded: give --mocks FILE.".to_owned());
@@ -177,7 +283,7 @@ fn advice(shared: &Shared, loaded: &Loaded, keeps: bool, rules: &[Rule]) -> Vec<
     for rule in rules.iter().filter(|rule| !rule.speaks && !loaded.is_empty()) {
         advice.push(format!("{} {} means none of the tools: correct it.", rule.source, rule.text));
     }
-    if !loaded.is_empty() && rules.is_empty() {
+    if !loaded.is_empty() && rules.is_empty() && !files {
         advice.push(
             "no rules are given: what needs a yes is refused, with exit code 4; give --allow RULE."
                 .to_owned(),
@@ -215,10 +321,35 @@ fn told(report: &Report) -> String {
             line("set aside", &format!("{}: {}", aside.tool, aside.reason));
         }
     }
+    for ConfigFile { path, layer, rules, trust } in &report.config {
+        let trust = match (layer, trust) {
+            (Layer::Project, Trust::Trusted) => ", trusted",
+            (Layer::Project, Trust::Changed) => ", changed since it was trusted",
+            (Layer::Project, Trust::Never) => ", not trusted",
+            _ => "",
+        };
+        line("policy", &format!("{}: {rules} rules, {}{trust}", path.display(), layer.as_str()));
+    }
     for rule in &report.rules {
         line("rule", &format!("{} {}", rule.source, rule.text));
     }
-    line("asking", "nobody can be asked from this command line");
+    for HookFound { name, state, why } in &report.hooks {
+        let why = why.as_ref().map_or(String::new(), |why| format!(": {why}"));
+        let state = match state {
+            HookState::Answers => "a gate, answers",
+            HookState::Fails => "a gate, fails",
+            HookState::Observes => "an observer, not tried",
+            HookState::Inert => "inert until `tollgate trust`",
+        };
+        line("hook", &format!("{name}, {state}{why}"));
+    }
+    line(
+        "asking",
+        match report.asking {
+            "terminal" => "at this terminal",
+            _ => "nobody can be asked from this command line",
+        },
+    );
     for trouble in &report.broken {
         line("broken", &trouble.what);
         line("hint:", &trouble.hint);

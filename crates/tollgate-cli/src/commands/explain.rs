@@ -1,5 +1,11 @@
 //! `tollgate explain`: what would happen to a call, and why. Runs nothing.
 
+use serde_json::Value;
+use tollgate::{
+    Explanation, Foreseen,
+    policy::{Query, Reach, reaches},
+};
+
 use crate::{
     args::{Explain, Shared},
     commands::jsonl,
@@ -18,9 +24,17 @@ pub(crate) fn run(explain: &Explain, shared: &Shared) -> Result<Exit, Fault> {
             (Some(file), _) => {
                 let world = World::build(shared, Wanted::All)?;
                 words::set_aside(&world.loaded);
+                words::inert(&world.config);
                 jsonl::run(file, &world).await
             }
-            (None, tool) => one(tool.as_deref().unwrap_or_default(), explain.input.as_deref(), shared).await,
+            (None, tool) => {
+                let tool = tool.as_deref().unwrap_or_default();
+                if explain.more.is_empty() {
+                    one(tool, explain.input.as_deref(), shared).await
+                } else {
+                    several(tool, explain, shared).await
+                }
+            }
         }
     })
 }
@@ -29,12 +43,55 @@ async fn one(tool: &str, input: Option<&str>, shared: &Shared) -> Result<Exit, F
     let proposed = propose("call_1", tool, input)?;
     let world = World::build(shared, Wanted::Tool(tool))?;
     words::set_aside(&world.loaded);
+    words::inert(&world.config);
+    let text = proposed.input.as_str().to_owned();
     let explanation = world.gate.explain(&world.scope, proposed).await;
     if shared.json {
         words::data(&words::json(&explanation))?;
     } else {
-        words::data(&words::forecast(&explanation, &world))?;
+        let reaches = reaches_of(&explanation, &text, &world);
+        words::data(&words::forecast(&explanation, &reaches, &world))?;
     }
     // The question is answered, whatever the answer is.
     Ok(Exit::Done)
+}
+
+/// Several calls of one turn, and how they would be batched.
+async fn several(tool: &str, explain: &Explain, shared: &Shared) -> Result<Exit, Fault> {
+    if !explain.more.len().is_multiple_of(2) {
+        let message = "the last tool has no arguments beside it";
+        return Err(Fault::usage(message, "give each tool its arguments, `{}` where it takes none."));
+    }
+    let world = World::build(shared, Wanted::All)?;
+    words::set_aside(&world.loaded);
+    words::inert(&world.config);
+    let first = [tool, explain.input.as_deref().unwrap_or("{}")];
+    let pairs = explain.more.chunks(2).map(|pair| [pair[0].as_str(), pair[1].as_str()]);
+    let mut explanations = Vec::new();
+    for (at, [tool, input]) in (1..).zip(std::iter::once(first).chain(pairs)) {
+        let proposed = propose(&format!("call_{at}"), tool, Some(input))?;
+        let explanation = world.gate.explain(&world.scope, proposed).await;
+        if shared.json {
+            words::data(&words::json(&explanation))?;
+        } else {
+            let reaches = reaches_of(&explanation, input, &world);
+            words::data(&format!("call_{at}: {}", words::forecast(&explanation, &reaches, &world)))?;
+        }
+        explanations.push(explanation);
+    }
+    if !shared.json {
+        words::data(&words::plan(&explanations))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The rules that would let a call run that asks, the narrowest first.
+fn reaches_of(explanation: &Explanation, input: &str, world: &World) -> Vec<Reach> {
+    let args = serde_json::from_str::<Value>(input);
+    match (explanation.status, world.spec(&explanation.tool), args) {
+        (Foreseen::Ask, Some(tool), Ok(args)) => {
+            reaches(&Query::new(tool, &args, &explanation.effects, &world.scope))
+        }
+        _ => Vec::new(),
+    }
 }

@@ -5,6 +5,7 @@ use std::{
     path::Path,
 };
 
+use serde::Serialize;
 use tollgate::{
     Effects, Explanation, Foreseen,
     call::MAX_INPUT_BYTES,
@@ -22,11 +23,20 @@ use crate::{
 /// Room for the largest arguments and what stands around them.
 const LONGEST_LINE: usize = MAX_INPUT_BYTES + (64 << 10);
 
+/// An explanation, and which batch the call would run in if the lines were one turn.
+#[derive(Serialize)]
+struct Planned {
+    #[serde(flatten)]
+    explanation: Explanation,
+    batch: u32,
+}
+
 /// Explains every line. A bad one is answered as bad, and the next one is read.
 pub(crate) async fn run(file: &Path, world: &World) -> Result<Exit, Fault> {
     let mut lines = open(file)?;
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let (mut bytes, mut number) = (Vec::new(), 0);
+    let (mut batch, mut shared) = (0, false);
     loop {
         // Whoever feeds us line by line gets the answers line by line.
         if lines.buffer().is_empty() && gone(out.flush())? {
@@ -40,7 +50,12 @@ pub(crate) async fn run(file: &Path, world: &World) -> Result<Exit, Fault> {
             continue;
         }
         let explanation = explain(&bytes, size, number, world).await;
-        let written = serde_json::to_writer(&mut out, &explanation).map_err(std::io::Error::from);
+        let together = explanation.effects.may_run_together();
+        // Reads in a row share a batch; anything else has one of its own.
+        batch += u32::from(!(together && shared));
+        shared = together;
+        let planned = Planned { explanation, batch };
+        let written = serde_json::to_writer(&mut out, &planned).map_err(std::io::Error::from);
         if gone(written.and_then(|()| out.write_all(b"\n")))? {
             return Ok(Exit::Done);
         }

@@ -12,6 +12,9 @@ mod jsonl;
 mod line;
 mod tools;
 mod schema;
+mod policy;
+mod trust;
+mod init;
 mod approvals;
 mod doctor;
 mod demo;
@@ -25,6 +28,9 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Explain(explain) => explain::run(&explain, shared),
         Command::Tools(tools) => tools::run(&tools, shared),
         Command::Schema(schema) => schema::run(&schema),
+        Command::Policy(policy) => policy::run(&policy, shared),
+        Command::Trust(trust) => trust::run(&trust, shared),
+        Command::Init(init) => init::run(&init, shared),
         Command::Approvals(approvals) => approvals::run(&approvals, shared),
         Command::Doctor(_) => doctor::run(shared),
         Command::Demo(demo) => demo::run(&demo, shared),

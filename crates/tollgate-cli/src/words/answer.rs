@@ -3,6 +3,7 @@
 use tollgate::{
     Failure, Refusal, Settled,
     outcome::{FailureKind, Item, Outcome, RefusalCode},
+    policy::Layer,
 };
 
 use super::{data, entry, talk, visible};
@@ -71,9 +72,13 @@ pub(super) fn way_on(refusal: &Refusal, tool: &str, world: &World) -> String {
         RefusalCode::UnknownTool if world.loaded.is_empty() => {
             "no tools are loaded: give --mocks FILE with a tool of that name.".to_owned()
         }
-        RefusalCode::ApprovalRequired => {
-            format!("give --allow '{}' to let it run.", world.pattern_of(tool))
-        }
+        RefusalCode::ApprovalRequired => match &refusal.rule {
+            Some(rule) if rule.text.starts_with("ask always ") || rule.layer == Some(Layer::Managed) => {
+                format!("`{}` asks each time: only a person's yes lets it run.", rule.text)
+            }
+            Some(rule) if &*rule.source == "--ask" => "leave --ask out, or let a person answer.".to_owned(),
+            _ => format!("give --allow '{}' to let it run.", world.pattern_of(tool)),
+        },
         RefusalCode::RequiresInteraction => "nobody can be asked from this command line.".to_owned(),
         RefusalCode::MissingIdempotencyKey => "give --idempotency-key KEY.".to_owned(),
         RefusalCode::OutsideRoots => "give --root DIR for each folder that calls may touch.".to_owned(),

@@ -3,7 +3,7 @@
 use tollgate::{
     Effects, Explanation, Foreseen, Refusal,
     outcome::{Phase, RefusalCode},
-    policy::Decision,
+    policy::{Decision, Reach},
     tool::{Access, Concurrency, Resource},
 };
 
@@ -14,7 +14,7 @@ const PHASES: [Phase; 6] =
     [Phase::Resolve, Phase::Validate, Phase::Check, Phase::Before, Phase::Permit, Phase::Execute];
 
 /// The lines that tell what would happen.
-pub(crate) fn forecast(explanation: &Explanation, world: &World) -> String {
+pub(crate) fn forecast(explanation: &Explanation, reaches: &[Reach], world: &World) -> String {
     let end = match explanation.status {
         Foreseen::Ok => "would run",
         Foreseen::Ask => "would ask a person",
@@ -31,10 +31,31 @@ pub(crate) fn forecast(explanation: &Explanation, world: &World) -> String {
     if let Some(reason) = &explanation.reason {
         lines.push(line("reason", reason));
     }
+    lines.extend(reaches.iter().map(|reach| {
+        line("would do", &format!("allow {}   ({})", reach.rules.join(", allow "), reach.title))
+    }));
     if let Some(hint) = hint(explanation, world) {
         lines.push(line("hint:", &hint));
     }
     lines.join("\n")
+}
+
+/// What becomes of several calls of one turn: which run together, and in which order.
+pub(crate) fn plan(explanations: &[Explanation]) -> String {
+    let mut batches: Vec<(bool, Vec<&str>)> = Vec::new();
+    for explanation in explanations {
+        let together = explanation.effects.may_run_together();
+        match batches.last_mut() {
+            Some((true, calls)) if together => calls.push(explanation.id.as_str()),
+            _ => batches.push((together, vec![explanation.id.as_str()])),
+        }
+    }
+    let batch = |(at, (_, calls)): (usize, &(bool, Vec<&str>))| {
+        let how = if calls.len() > 1 { "together" } else { "alone" };
+        line(&format!("batch {}", at + 1), &format!("{} {how}", calls.join(", ")))
+    };
+    let lines: Vec<_> = batches.iter().enumerate().map(batch).collect();
+    format!("plan\n{}", lines.join("\n"))
 }
 
 fn line(word: &str, text: &str) -> String {
@@ -61,7 +82,7 @@ fn hooks(hooks: &[String]) -> String {
     format!("would ask the hooks {}; none was run", hooks.join(", "))
 }
 
-fn decision(decision: Decision) -> &'static str {
+pub(crate) fn decision(decision: Decision) -> &'static str {
     match decision {
         Decision::Allow => "allow",
         Decision::Ask => "ask",
@@ -101,6 +122,7 @@ fn hint(explanation: &Explanation, world: &World) -> Option<String> {
     let code = explanation.code?;
     let mut refusal = Refusal::new(code, "");
     refusal.hint.clone_from(&explanation.hint);
+    refusal.rule.clone_from(&explanation.rule);
     let own = refusal.hint.is_some() || code == RefusalCode::ApprovalRequired;
     own.then(|| way_on(&refusal, &explanation.tool, world))
 }

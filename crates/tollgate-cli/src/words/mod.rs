@@ -4,14 +4,16 @@ use std::io::{ErrorKind, Write as _};
 
 use serde::Serialize;
 
-use crate::{exit::Fault, mocks::Loaded};
+use tollgate::policy::config::Trust;
+
+use crate::{config::Config, exit::Fault, mocks::Loaded};
 
 mod visible;
 mod answer;
 mod forecast;
 
 pub(crate) use answer::answer;
-pub(crate) use forecast::{effects, forecast, touched};
+pub(crate) use forecast::{decision, effects, forecast, plan, touched};
 pub(crate) use visible::visible;
 
 /// Writes data to stdout, ended by a line break. A reader that went away wants no more: that is no error.
@@ -36,6 +38,23 @@ pub(crate) fn talk(line: &str) {
 pub(crate) fn json(value: &impl Serialize) -> String {
     // What we print is made of texts, numbers and lists: there is nothing in it that JSON could not say.
     serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Says what a project's file would let run and does not, since nobody trusts it.
+pub(crate) fn inert(config: &Config) {
+    for file in &config.loaded.files {
+        let own = |rule: &&tollgate::policy::Rule| rule.source().starts_with(&*file.path.to_string_lossy());
+        let inert = config.loaded.inert.iter().filter(own).count();
+        if inert > 0 {
+            let why = if file.trust == Trust::Changed {
+                "has changed since it was trusted"
+            } else {
+                "is not trusted"
+            };
+            let path = file.path.display();
+            talk(&format!("note: {path} {why}: {inert} of its rules do nothing until `tollgate trust`."));
+        }
+    }
 }
 
 /// How many tools that were set aside are named one by one.

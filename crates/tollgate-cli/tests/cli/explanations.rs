@@ -60,7 +60,7 @@ fn the_json_of_an_explanation_has_the_agreed_fields() {
         json!({"id": "call_1", "tool": "read", "status": "ask", "phase": "permit", "code": "approval_required",
             "effects": {"concurrency": "read_only", "read_only": true, "destructive": false, "idempotent": true,
                 "open_world": false, "touches": [{"path": "a.txt", "access": "read"}]},
-            "decision": "ask", "rule": {"text": "ask read", "source": "--ask"}})
+            "decision": "ask", "rule": {"text": "ask read", "source": "--ask", "layer": "session"}})
     );
     let ran = world().on_mocks(&["explain", "nothing", "--json"]);
     assert_eq!(ran.status(), ("refused".to_owned(), "unknown_tool".to_owned()));

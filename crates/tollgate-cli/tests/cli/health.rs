@@ -8,16 +8,19 @@ fn a_bare_machine_is_healthy_and_told_what_is_missing() {
     let here = world.path().canonicalize().unwrap();
     let ran = world.run(&["doctor"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    // What holds commands is another thing on every machine.
+    let (sandbox, rest): (Vec<_>, Vec<_>) = ran.out.lines().partition(|line| line.contains("sandbox") || line.contains(" for L3") || line.contains("gives L2"));
+    assert!(["L1: ", "L2: ", "L3: "].iter().any(|level| sandbox[0].contains(level)), "{sandbox:?}");
     assert_eq!(
-        ran.out,
+        rest.join("\n") + "\n",
         format!(
             "tollgate {}\n  \
              root         {}\n  \
              concurrency  10 calls of a batch at once (TOLLGATE_MAX_CONCURRENCY)\n  \
              results      {}/.local/share/tollgate/results (made on first use)\n  \
-             tools        0\n  \
+             tools        2\n  \
              asking       nobody can be asked from this command line\n  \
-             hint:        no tools are loaded: give --mocks FILE.\n",
+             hint:        no rules are given: what needs a yes is refused, with exit code 4; give --allow RULE.\n",
             env!("CARGO_PKG_VERSION"),
             here.display(),
             world.path().display(),
@@ -47,16 +50,20 @@ fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
     ];
     let ran = world.run(&args);
     assert_eq!(ran.code, Some(0));
+    let mut report = ran.json();
+    let sandbox = report.as_object_mut().unwrap().remove("sandbox").unwrap();
+    assert!(["L1", "L2", "L3"].contains(&sandbox["level"].as_str().unwrap()), "{sandbox}");
     assert_eq!(
-        ran.json(),
+        report,
         json!({
             "version": env!("CARGO_PKG_VERSION"), "ok": true, "roots": [world.path().canonicalize().unwrap()],
             "concurrency": 10, "results": {"folder": "kept", "exists": false}, "tools": 2,
             "mocks": [{"file": "mocks.json", "tools": 2, "routes": ["reading"], "set_aside": [{"tool": "bare", "reason":
                 "it has no schema of its arguments (`input_schema`, `inputSchema` or `parameters`)"}]}],
+            "config": [],
             "rules": [{"rule": "wirte", "source": "--deny", "speaks": false},
                       {"rule": "read", "source": "--allow", "speaks": true}],
-            "broken": [],
+            "asking": "nobody", "broken": [],
             "advice": ["put right what was set aside: until then those tools do not exist.",
                        "no file defines the route raeding, so that it exposes nothing: correct it.",
                        "--deny wirte means none of the tools: correct it."],

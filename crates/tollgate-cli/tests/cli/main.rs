@@ -7,7 +7,9 @@
     reason = "helpers of tests stop the test where something is not as it must be"
 )]
 
+mod commands;
 mod world;
+mod person;
 mod exit_codes;
 mod answers;
 mod event_stream;
@@ -20,3 +22,7 @@ mod schemas;
 mod catalogue;
 mod health;
 mod demonstration;
+mod policies;
+mod terminal;
+mod parked;
+mod hooks;

@@ -8,6 +8,7 @@ use tollgate::{
     Effects, Scope,
     hook::HookedCall,
     outcome::{Item, Outcome, Status},
+    tool::Route,
 };
 
 /// The version of this form; it changes when a field changes its meaning.
@@ -117,7 +118,7 @@ impl<'a> ScopeTold<'a> {
             turn: Some(scope.turn),
             caller: scope.caller.as_str(),
             goal: scope.goal.as_deref(),
-            route: scope.route.as_ref().map(|route| route.as_str()),
+            route: scope.route.as_ref().map(Route::as_str),
             cwd: scope.cwd(),
             roots: scope.roots(),
             interactive: scope.interactive,

@@ -43,12 +43,11 @@ impl Captured {
 
     /// As text, bytes that are none replaced, a note where some are missing.
     pub fn text(&self) -> String {
-        let mut text = String::from_utf8_lossy(&self.head).into_owned();
-        if self.dropped > 0 {
-            text.push_str(&format!("\n[{} bytes left out]\n", self.dropped));
+        let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&self.tail));
+        match self.dropped {
+            0 => format!("{head}{tail}"),
+            dropped => format!("{head}\n[{dropped} bytes left out]\n{tail}"),
         }
-        text.push_str(&String::from_utf8_lossy(&self.tail));
-        text
     }
 }
 

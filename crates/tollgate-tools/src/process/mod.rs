@@ -11,10 +11,12 @@ mod program;
 mod group;
 mod capture;
 mod run;
+mod launcher;
 
 pub use capture::{Captured, Keep};
 pub use environment::{Environment, is_ours};
 pub use group::{Pipes, Running};
 pub use launch::{Launch, LaunchError, Wrapper};
+pub use launcher::HostLauncher;
 pub use program::find;
 pub use run::{Ended, How};

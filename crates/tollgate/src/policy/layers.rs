@@ -1,7 +1,7 @@
 //! The policy of files, flags and answers: all layers in one, and grants that change it while it runs.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -73,6 +73,8 @@ pub struct Kept {
     pub source: String,
     /// The folder that `./` stands for there; the working folder where there is none.
     pub folder: Option<PathBuf>,
+    /// The rule as it is written there.
+    pub rule: String,
 }
 
 /// Why a grant was not taken.
@@ -140,9 +142,10 @@ impl Grants {
             };
             let home = self.inner.home.as_deref();
             placed.push(match kept {
-                Ok(Some(kept)) => {
-                    rule.anchored(kept.folder.as_deref(), home).placed(grant.lifetime.layer(), kept.source)
-                }
+                Ok(Some(kept)) => Rule::parse(stance, &kept.rule)
+                    .map_err(|why| NotGranted::BadRule { text: kept.rule.clone(), why })?
+                    .anchored(kept.folder.as_deref(), home)
+                    .placed(grant.lifetime.layer(), kept.source),
                 Ok(None) => rule.anchored(None, home).placed(Layer::Session, "a person, this session"),
                 Err(why) => {
                     trouble = Some(why);
@@ -150,6 +153,7 @@ impl Grants {
                 }
             });
         }
+        placed.iter_mut().for_each(|rule: &mut Rule| rule.answered = true);
         let refs = placed.iter().map(Rule::reference).collect();
         self.inner.add(placed);
         trouble.map_or(Ok(refs), |why| Err(NotGranted::NotKept(why)))
@@ -210,13 +214,6 @@ impl Lifetime {
             Self::Project => Layer::Project,
             Self::User => Layer::User,
         }
-    }
-}
-
-impl Kept {
-    /// Written at this place, where `./` is this folder.
-    pub fn new(source: impl Into<String>, folder: Option<&Path>) -> Self {
-        Self { source: source.into(), folder: folder.map(Path::to_owned) }
     }
 }
 

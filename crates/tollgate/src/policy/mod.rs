@@ -23,9 +23,13 @@ mod protected;
 mod approval;
 mod pending;
 mod queue;
+mod lint;
+#[cfg(feature = "config")]
+pub mod config;
 
 pub use approval::{APPROVAL_LIFE, Answer, Approvals, Approver, Digest, Nobody, Question};
 pub use layers::{Grant, Grants, Keeper, Kept, Layers, Lifetime, NotGranted};
+pub use lint::{Oddity, OddityKind, lint};
 pub use pattern::{BadPattern, Pattern};
 pub use pending::{Desk, NotAnswered, Pending, Reply};
 pub use protected::{Protected, Protection, protection_of};

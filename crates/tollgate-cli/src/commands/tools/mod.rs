@@ -7,7 +7,8 @@ use tollgate::{
 };
 
 use crate::{
-    args::{Shared, Tools},
+    args::{Environment, Shared, Tools},
+    config::Config,
     exit::{Exit, Fault},
     mocks::{Loaded, Wanted},
     words, world,
@@ -27,13 +28,14 @@ struct Catalogue {
 }
 
 pub(crate) fn run(tools: &Tools, shared: &Shared) -> Result<Exit, Fault> {
-    let rules = world::rules(shared)?;
+    let working = world::working_folder(&world::roots(shared)?);
+    let config = Config::load(shared, &Environment::read(), &working)?;
     let loaded = Loaded::load(&shared.mocks, Wanted::All)?;
     words::set_aside(&loaded);
     if loaded.is_empty() {
         words::talk("note: no tools are loaded; give --mocks FILE.");
     }
-    let snapshot = Snapshot::take(&loaded.registry, &rules, &Searched::default());
+    let snapshot = Snapshot::take(&loaded.registry, &config.policy, &Searched::default());
     let route = shared.route.as_ref().map(Route::new);
     if let Some(route) = route.as_ref().filter(|route| snapshot.reachable(Some(route)).next().is_none()) {
         words::talk(&format!("note: the route {:?} exposes no tool.", route.as_str()));

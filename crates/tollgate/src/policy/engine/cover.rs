@@ -1,8 +1,8 @@
 //! When rules over single things add up to a yes for the whole call.
 
-use super::{Engine, Hits, authority, hits};
+use super::{Engine, Hits, hits, rank};
 use crate::{
-    policy::{Decision, Layer, Query, Verdict, inside_roots},
+    policy::{Decision, Query, Verdict, inside_roots},
     tool::{Access, Concurrency, Resource},
 };
 
@@ -14,10 +14,10 @@ pub(super) struct Case<'a> {
     pub(super) touches: &'a [Hits],
 }
 
-/// The rule a yes is told by, and the layer of the weakest word it takes.
+/// The rule a yes is told by, and how much the weakest of those it takes binds.
 struct Covered {
     by: u32,
-    weakest: Layer,
+    weakest: u8,
 }
 
 impl Case<'_> {
@@ -31,7 +31,7 @@ impl Case<'_> {
         let granted = self.covered(|hits| hits.grant);
         let by_whole = |ask: u32| {
             self.whole.grant.is_some_and(|grant| hits::beats(rules, grant, ask))
-                || granted.as_ref().is_some_and(|granted| granted.weakest <= rules[ask as usize].layer)
+                || granted.as_ref().is_some_and(|granted| granted.weakest <= rank(&rules[ask as usize]))
         };
         let of_call = self.whole.ask.filter(|ask| !by_whole(*ask));
         let of_things = self.touches.iter().filter_map(|hits| {
@@ -97,16 +97,16 @@ impl Case<'_> {
                 }
                 return None;
             };
-            let layer = authority(self.engine.rule(id));
+            let rank = rank(self.engine.rule(id));
             // A yes is told by the command or the write it is for, not by a read beside it.
             let telling =
                 matches!(resource, Resource::Command { .. } | Resource::Path { access: Access::Write, .. });
             covered = Some(match covered {
                 Some((known, told)) if told || !telling => {
-                    (Covered { weakest: known.weakest.max(layer), ..known }, told)
+                    (Covered { weakest: known.weakest.max(rank), ..known }, told)
                 }
-                Some((known, _)) => (Covered { by: id, weakest: known.weakest.max(layer) }, telling),
-                None => (Covered { by: id, weakest: layer }, telling),
+                Some((known, _)) => (Covered { by: id, weakest: known.weakest.max(rank) }, telling),
+                None => (Covered { by: id, weakest: rank }, telling),
             });
         }
         covered.map(|(covered, _)| covered)

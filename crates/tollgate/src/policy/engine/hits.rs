@@ -1,6 +1,6 @@
 //! The rules that apply to one thing: of each stance the one that counts.
 
-use super::authority;
+use super::rank;
 use crate::policy::{Rule, rule::Stance};
 
 /// Of each stance the rule that binds most.
@@ -37,13 +37,13 @@ pub(crate) fn best(rules: &[Rule], ids: impl Iterator<Item = u32>) -> Option<u32
     ids.min_by(|a, b| {
         let key = |id: &u32| {
             let rule = &rules[*id as usize];
-            (authority(rule), rule.layer, &rule.text, &rule.source)
+            (rank(rule), rule.layer, &rule.text, &rule.source)
         };
         key(a).cmp(&key(b))
     })
 }
 
-/// A grant counts against the asks of its own layer and of those below it.
+/// A grant counts against asks that bind no more than it does.
 pub(crate) fn beats(rules: &[Rule], grant: u32, ask: u32) -> bool {
-    authority(&rules[grant as usize]) <= rules[ask as usize].layer
+    rank(&rules[grant as usize]) <= rank(&rules[ask as usize])
 }

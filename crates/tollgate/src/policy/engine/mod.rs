@@ -62,9 +62,6 @@ impl Engine {
             return None;
         }
         self.with_prepared(query.tool, |prepared| {
-            if let Some(deny) = prepared.whole.deny {
-                return Some(self.verdict(deny));
-            }
             let mut found = Vec::new();
             let whole = self.whole(prepared, query, &mut found);
             let touched =
@@ -248,7 +245,18 @@ fn names(rule: &Rule, resource: &Resource, query: &Query<'_>, name: &str) -> boo
     }
 }
 
-/// Whose word a grant is: what is granted in a session, by a flag or an answer, is the person's own.
-fn authority(rule: &Rule) -> Layer {
-    if rule.layer == Layer::Session { Layer::User } else { rule.layer }
+/// How much a rule binds, the less the more. Grants and asks are held against each other by it.
+///
+/// What a person answers beats every ask but the machine's. A flag that asks beats what was granted before.
+fn rank(rule: &Rule) -> u8 {
+    let grants = rule.stance == Stance::Grant;
+    match rule.layer {
+        layer if !grants && rule.stance != Stance::Ask => layer as u8,
+        Layer::Managed => 0,
+        _ if grants && rule.answered => 1,
+        Layer::Session if !grants => 2,
+        Layer::User | Layer::Session => 3,
+        Layer::Project if grants => 3,
+        Layer::Project => 4,
+    }
 }

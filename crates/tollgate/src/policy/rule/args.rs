@@ -107,7 +107,10 @@ impl Matcher {
         let regex = regex::RegexBuilder::new(&anchored).size_limit(1 << 20).build();
         regex.map(|regex| Self::Regex(Arc::new(regex))).map_err(|error| {
             let why = error.to_string();
-            format!("{text:?} is no regular expression: {}", why.lines().last().unwrap_or_default())
+            format!(
+                "{text:?} is no regular expression: {}",
+                why.lines().last().unwrap_or_default().trim_start_matches("error: ")
+            )
         })
     }
 

@@ -38,6 +38,8 @@ impl CommandPattern {
             }
         }
         let program = words.remove(0);
+        // `*` alone is any command.
+        let open = open || (words.is_empty() && is_star(&program));
         Ok(Self { program, words, open })
     }
 

@@ -18,6 +18,11 @@ pub(crate) use host::{HostPattern, normal as host_name};
 pub use parse::BadRule;
 pub(crate) use path::{Anchor, Located, PathPattern};
 pub(crate) use words::quoted;
+#[cfg(feature = "config")]
+pub(crate) use {
+    parse::{folder as folder_of, hosted, value_of},
+    words::split,
+};
 
 /// What a rule does about the calls it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,6 +78,8 @@ pub struct Rule {
     pub(crate) agent: Option<Arc<str>>,
     pub(crate) reason: Option<Arc<str>>,
     pub(crate) layer: Layer,
+    /// A person said it while the policy ran.
+    pub(crate) answered: bool,
     /// Written without the stance, as `shell(git push *)`.
     pub(crate) text: Arc<str>,
     pub(crate) source: Arc<str>,
@@ -150,6 +157,17 @@ impl Rule {
             (Some(pattern), Reading::Narrow) => pattern.matches(tool),
             (Some(pattern), Reading::Wide) => pattern.covers(tool),
         }
+    }
+
+    /// True when it speaks of a home folder that nobody knows.
+    #[cfg(feature = "config")]
+    pub(crate) fn is_homeless(&self) -> bool {
+        let homeless = |pattern: &PathPattern| *pattern.anchored_at() == Anchor::Home;
+        matches!(&self.touch, Some(Touch::Path { pattern, .. }) if homeless(pattern))
+            || self.args.iter().flat_map(|arg| arg.test.all()).any(|matcher| match matcher {
+                Matcher::Path(pattern) => homeless(pattern),
+                _ => false,
+            })
     }
 
     /// True when it means every call of the tools it speaks of.

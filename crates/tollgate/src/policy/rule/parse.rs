@@ -47,6 +47,8 @@ impl Rule {
     pub fn parse(stance: Stance, text: &str) -> Result<Self, BadRule> {
         let text = text.trim();
         let mut rule = Self::blank(stance, text);
+        // Five names mean things that any tool touches; a tool of that name is written `tool:read`.
+        let (text, named) = text.strip_prefix("tool:").map_or((text, false), |text| (text, true));
         let Some((head, rest)) = text.split_once('(') else {
             rule.tool = Some(Pattern::parse(text).map_err(|error| BadRule::new(error.to_string()))?);
             return Ok(rule);
@@ -58,7 +60,9 @@ impl Rule {
         };
         let (head, at) = (head.trim_end(), head.chars().count() + 1);
         match head {
-            "read" | "write" | "host" | "shell" | "bash" => rule.touch = Some(touch(head, inner, at)?),
+            "read" | "write" | "host" | "shell" | "bash" if !named => {
+                rule.touch = Some(touch(head, inner, at)?)
+            }
             _ => {
                 rule.tool = Some(Pattern::parse(head).map_err(|error| BadRule::new(error.to_string()))?);
                 clauses(inner, at, &mut rule)?;
@@ -80,6 +84,7 @@ impl Rule {
             agent: None,
             reason: None,
             layer: Layer::Session,
+            answered: false,
             text: text.into(),
             source: "code".into(),
         }
@@ -90,8 +95,8 @@ fn touch(head: &str, inner: &str, at: usize) -> Result<Touch, BadRule> {
     let bad = |message: String| BadRule::new(message).at(at);
     if matches!(head, "read" | "write" | "host") && looks_like_a_clause(inner) {
         let hint = format!(
-            "`{head}(…)` speaks of what any tool touches; for arguments of a tool called `{head}` use the long form \
-             with `tool` and `args`."
+            "`{head}(…)` speaks of what any tool touches; for arguments of a tool called `{head}` write \
+             `tool:{head}(…)`."
         );
         return Err(bad(format!("{inner:?} is a matcher over arguments")).hint(hint));
     }
@@ -114,7 +119,8 @@ fn looks_like_a_clause(inner: &str) -> bool {
 /// The matchers between the brackets, parted by commas.
 fn clauses(inner: &str, start: usize, rule: &mut Rule) -> Result<(), BadRule> {
     for (at, clause) in parted(inner) {
-        let place = start + inner[..at].chars().count();
+        let blank = clause.len() - clause.trim_start().len();
+        let place = start + inner[..at + blank].chars().count();
         match clause.trim() {
             "" if inner.trim().is_empty() => {
                 let hint = "leave the brackets out, or write `only` in them for calls without arguments.";

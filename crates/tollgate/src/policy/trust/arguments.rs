@@ -18,7 +18,9 @@ const READABLE: usize = 200;
 const ARGUMENTS: usize = 3;
 
 pub(super) fn reaches(query: &Query<'_>) -> Vec<Reach> {
-    let tool = query.tool.id.to_string();
+    let name = query.tool.id.to_string();
+    let taken = matches!(name.as_str(), "read" | "write" | "host" | "shell" | "bash");
+    let tool = if taken { format!("tool:{name}") } else { name };
     let mut found = vec![exactly(query, &tool)];
     found.extend(folders(query, &tool));
     found.extend(arguments(query, &tool));

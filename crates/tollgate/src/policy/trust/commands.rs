@@ -50,12 +50,20 @@ fn joined(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// What is written beside the commands, by redirection: no word of theirs says so.
+/// What is written or reached beside the commands, by redirection or by themselves: no word of theirs says so.
 fn redirected(query: &Query<'_>, commands: &[&[String]]) -> Vec<String> {
     let said = |text: &str| commands.iter().any(|command| command.iter().any(|word| word == text));
-    let writes = query.effects.touches.iter().filter_map(|resource| match resource {
-        Resource::Path { path, access: Access::Write } => Some(path.display().to_string()),
+    let beside = query.effects.touches.iter().filter_map(|resource| match resource {
+        Resource::Path { path, access: Access::Write } => {
+            let path = path.display().to_string();
+            let start = if path.starts_with('/') || path.starts_with("./") { "" } else { "./" };
+            (!said(&path)).then(|| format!("write({start}{})", globset::escape(&path)))
+        }
+        Resource::Host { host } => {
+            let told = commands.iter().any(|command| command.iter().any(|word| word.contains(host.as_str())));
+            (!told).then(|| format!("host({host})"))
+        }
         _ => None,
     });
-    writes.filter(|path| !said(path)).map(|path| format!("write({})", globset::escape(&path))).collect()
+    beside.collect()
 }

@@ -1,0 +1,105 @@
+//! The policy of this run: files where they are looked for, and the flags of the command line.
+
+use std::path::{Path, PathBuf};
+
+use tollgate::policy::{
+    Layer, Layers, Protection, Rule,
+    config::{BadConfig, FILE_NAME, Loaded, Sources},
+};
+
+use crate::{
+    args::{Environment, Shared},
+    exit::Fault,
+    world::given_rules,
+};
+
+/// The file of whoever runs the machine.
+const MANAGED: &str = "/etc/tollgate/tollgate.toml";
+
+/// The policy and where it comes from.
+pub(crate) struct Config {
+    pub(crate) policy: Layers,
+    pub(crate) loaded: Loaded,
+    own: Vec<PathBuf>,
+}
+
+impl Config {
+    /// Reads every file and every flag, or says which one is wrong.
+    pub(crate) fn load(shared: &Shared, environment: &Environment, working: &Path) -> Result<Self, Fault> {
+        let sources = sources(shared, environment, working);
+        let loaded = sources.load().map_err(unusable)?;
+        let rules = loaded.rules.iter().cloned().chain(flags(shared, environment)?).collect();
+        let policy = Layers::with(rules, environment.home.clone(), Some(Box::new(sources.keeper())));
+        Ok(Self { policy, own: own_places(environment), loaded })
+    }
+
+    /// What no tool may touch here, as it is written and as what it really is.
+    pub(crate) fn protection(&self) -> Protection {
+        let real = self.own.iter().filter_map(|place| place.canonicalize().ok());
+        Protection::with_own(self.own.iter().cloned().chain(real))
+    }
+}
+
+/// The rules of the command line, each with the option it came by.
+pub(crate) fn flags(shared: &Shared, environment: &Environment) -> Result<Vec<Rule>, Fault> {
+    let rule = |(option, stance, text): (&'static str, _, &str)| {
+        let rule = Rule::parse(stance, text).map_err(|error| {
+            let hint = error.hint.clone().unwrap_or_else(|| {
+                "a rule is a tool's name, a glob as `rea*`, `@server/get_*`, `read(./**)`, `write(…)`, `host(…)`, \
+                 `shell(git status *)` or `tool(argument=value)`."
+                    .to_owned()
+            });
+            Fault::usage(format!("{option} {text:?} is no rule: {error}"), hint)
+        })?;
+        Ok(rule.anchored(None, environment.home.as_deref()).placed(Layer::Session, option))
+    };
+    given_rules(shared).map(rule).collect()
+}
+
+/// Where files are looked for.
+pub(crate) fn sources(shared: &Shared, environment: &Environment, working: &Path) -> Sources {
+    let read = !shared.no_config;
+    Sources {
+        managed: Some(PathBuf::from(MANAGED)),
+        user: config_folder(environment).map(|folder| folder.join(FILE_NAME)).filter(|_| read),
+        working: read.then(|| working.to_owned()),
+        trust: data_folder(environment).map(|folder| folder.join("trust.json")),
+        home: environment.home.clone(),
+        sections: vec!["hook"],
+    }
+}
+
+/// Where a person's own policy is.
+pub(crate) fn config_folder(environment: &Environment) -> Option<PathBuf> {
+    ours(environment, environment.config_home.as_ref(), ".config")
+}
+
+/// Where a person's data of ours is.
+pub(crate) fn data_folder(environment: &Environment) -> Option<PathBuf> {
+    ours(environment, environment.data_home.as_ref(), ".local/share")
+}
+
+fn ours(environment: &Environment, named: Option<&PathBuf>, usual: &str) -> Option<PathBuf> {
+    if let Some(home) = &environment.tollgate_home {
+        return Some(home.clone());
+    }
+    // The specification says that a relative one is to be ignored.
+    let folder = named.filter(|named| named.is_absolute()).cloned();
+    let folder = folder.or_else(|| environment.home.as_ref().map(|home| home.join(usual)));
+    folder.map(|folder| folder.join("tollgate"))
+}
+
+/// Every place of ours, whether it exists yet or not.
+fn own_places(environment: &Environment) -> Vec<PathBuf> {
+    let folders = [
+        config_folder(environment),
+        data_folder(environment),
+        Path::new(MANAGED).parent().map(Path::to_owned),
+    ];
+    folders.into_iter().flatten().collect()
+}
+
+/// A file that cannot be used is for the person to put right.
+pub(crate) fn unusable(bad: BadConfig) -> Fault {
+    Fault::usage(bad.to_string(), bad.hint)
+}
