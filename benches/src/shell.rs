@@ -54,7 +54,13 @@ fn analysis() -> Row {
     };
     let mut times: Vec<_> = lines.iter().map(best).collect();
     times.sort_unstable();
-    Row::ratio("shell: analysis of a line, median", "what it may take", BUDGET, times[times.len() / 2], Some(1.0))
+    Row::ratio(
+        "shell: analysis of a line, median",
+        "what it may take",
+        BUDGET,
+        times[times.len() / 2],
+        Some(1.0),
+    )
 }
 
 /// `shell true` at L2 through the whole path, against bash started with nothing around it.
@@ -65,7 +71,9 @@ fn run_true() -> Option<Row> {
     }
     let folder = std::env::temp_dir();
     let environment = Environment::empty().with("PATH", "/usr/bin:/bin");
-    let registry = Shell::in_sandbox(environment, None, Sandbox::at(Level::L2)).register(Registry::new(), None).expect("two tools");
+    let registry = Shell::in_sandbox(environment, None, Sandbox::at(Level::L2))
+        .register(Registry::new(), None)
+        .expect("two tools");
     let rules = Rules::new().allow("shell").expect("a rule");
     let gate = Tollgate::builder(registry).policy(rules).build();
     let scope = Arc::new(Scope::new(Run::new("bench"), Workspace::with_roots(folder.clone(), vec![folder])));
@@ -85,7 +93,13 @@ fn run_true() -> Option<Row> {
         times.sort_unstable();
         times[times.len() / 2]
     };
-    Some(Row::ratio("shell: `true` at L2, whole path, median", "bash -c true", median(floor), median(figure), Some(1.5)))
+    Some(Row::ratio(
+        "shell: `true` at L2, whole path, median",
+        "bash -c true",
+        median(floor),
+        median(figure),
+        Some(1.5),
+    ))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the floor is a process with nothing around it")]

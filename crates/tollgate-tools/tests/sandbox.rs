@@ -4,7 +4,10 @@
 use std::{
     io::Write as _,
     net::{TcpListener, UdpSocket},
-    os::{linux::net::SocketAddrExt as _, unix::net::{SocketAddr, UnixListener}},
+    os::{
+        linux::net::SocketAddrExt as _,
+        unix::net::{SocketAddr, UnixListener},
+    },
     path::PathBuf,
     process::{Child, Command, Stdio},
     time::Duration,
@@ -38,11 +41,14 @@ impl World {
         for name in ["root/.git/hooks", "out"] {
             std::fs::create_dir_all(path(name)).unwrap();
         }
-        for (name, text) in [("root/kept", "kept"), ("root/.git/config", "[core]\n"), ("out/file", "secret\n")] {
+        for (name, text) in
+            [("root/kept", "kept"), ("root/.git/config", "[core]\n"), ("out/file", "secret\n")]
+        {
             std::fs::write(path(name), text).unwrap();
         }
         let nonce = format!("tollgate{}{}", std::process::id(), folder.path().to_string_lossy().len());
-        let nonce = format!("{nonce}{}", folder.path().file_name().unwrap().to_string_lossy().replace('.', ""));
+        let nonce =
+            format!("{nonce}{}", folder.path().file_name().unwrap().to_string_lossy().replace('.', ""));
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind(tcp.local_addr().unwrap()).unwrap();
         let named = UnixListener::bind(path("out/sock")).unwrap();
@@ -51,12 +57,22 @@ impl World {
         let open = std::fs::File::open(path("out/file")).unwrap();
         let mut victim = Command::new("sleep");
         victim.arg("600").env("HIDDEN_IN_VICTIM", "x").stdin(Stdio::null());
-        Self { victim: victim.spawn().unwrap(), nonce, tcp, _udp: udp, _sockets: sockets, _open: open, folder }
+        Self {
+            victim: victim.spawn().unwrap(),
+            nonce,
+            tcp,
+            _udp: udp,
+            _sockets: sockets,
+            _open: open,
+            folder,
+        }
     }
 
     fn variables(&self) -> Vec<(&'static str, String)> {
         let path = |name: &str| self.folder.path().join(name).display().to_string();
-        let number: u32 = self.nonce.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 100_000;
+        let number: u32 =
+            self.nonce.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)))
+                % 100_000;
         vec![
             ("ROOT", path("root")),
             ("OUT", path("out")),
@@ -104,7 +120,8 @@ impl Drop for World {
         for (name, value) in self.variables().iter().filter(|(name, _)| *name == "NONCE_NUMBER") {
             // What a level that does not hold it left behind.
             for digit in ["7", "8"] {
-                let _ = Command::new("pkill").args(["-KILL", "-f", &format!("^sleep {digit}{value}$")]).status();
+                let _ =
+                    Command::new("pkill").args(["-KILL", "-f", &format!("^sleep {digit}{value}$")]).status();
             }
             let _ = name;
         }
@@ -118,7 +135,11 @@ fn quoted(text: &str) -> String {
 fn try_all(level: Level) {
     let found = Sandbox::probed().found().level;
     if found < level {
-        println!("skipped: this machine has no {} for this user: {:?}", level.name(), Sandbox::probed().found().missing);
+        println!(
+            "skipped: this machine has no {} for this user: {:?}",
+            level.name(),
+            Sandbox::probed().found().missing
+        );
         return;
     }
     let sandbox = Sandbox::at(level);
@@ -168,15 +189,27 @@ fn all_levels_hold_the_same_for_a_user_who_is_not_root() {
     let program: PathBuf = copy.path().join("tests");
     std::fs::copy(own, &program).unwrap();
     Command::new("chmod").args(["-R", "a+rX"]).arg(copy.path()).status().unwrap();
-    for level in ["what_l1_does_not_hold_is_known", "l2_holds_what_the_table_says", "l3_holds_what_the_table_says"] {
+    for level in
+        ["what_l1_does_not_hold_is_known", "l2_holds_what_the_table_says", "l3_holds_what_the_table_says"]
+    {
         let mut run = Command::new("setpriv");
         run.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&program);
         run.args(["--exact", level, "--nocapture"]).current_dir("/var/tmp").env("HOME", "/nonexistent");
         match run.output() {
             Ok(output) => {
-                let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+                let said = format!(
+                    "{}{}",
+                    String::from_utf8_lossy(&output.stdout),
+                    String::from_utf8_lossy(&output.stderr)
+                );
                 assert!(output.status.success(), "as nobody, {level}:\n{said}");
-                print!("{}", said.lines().filter(|line| line.starts_with("skipped")).map(|line| format!("as nobody {line}\n")).collect::<String>());
+                print!(
+                    "{}",
+                    said.lines()
+                        .filter(|line| line.starts_with("skipped"))
+                        .map(|line| format!("as nobody {line}\n"))
+                        .collect::<String>()
+                );
             }
             Err(error) => println!("skipped: setpriv cannot be run: {error}"),
         }

@@ -48,7 +48,12 @@ fn judged(text: &str) {
     assert!(wrong.is_empty(), "unsafe:\n{}", wrong.join("\n"));
     assert!(over.is_empty(), "asked for nothing:\n{}", over.join("\n"));
     let all = cases.iter().filter(|case| case.read_only && case.stretch).count();
-    assert!(harder.len() * 3 <= all, "{} of {all} harder ones are asked about:\n{}", harder.len(), harder.join("\n"));
+    assert!(
+        harder.len() * 3 <= all,
+        "{} of {all} harder ones are asked about:\n{}",
+        harder.len(),
+        harder.join("\n")
+    );
     println!("{} lines, {} of {all} harder ones asked about: {harder:#?}", cases.len(), harder.len());
 }
 

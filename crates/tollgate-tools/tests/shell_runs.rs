@@ -69,7 +69,8 @@ impl World {
 
     async fn told(&self, tool: &str, input: Value) -> Value {
         let settled = self.call(tool, input).await;
-        let output = settled.output().unwrap_or_else(|| panic!("{:?} {:?}", settled.refusal(), settled.failure()));
+        let output =
+            settled.output().unwrap_or_else(|| panic!("{:?} {:?}", settled.refusal(), settled.failure()));
         output.structured().unwrap().clone()
     }
 
@@ -124,7 +125,10 @@ async fn both_streams_come_back_apart_and_a_code_that_is_not_zero_is_a_result() 
     let told = World::best().shell("echo out; sleep 0.1; echo err >&2; sleep 0.1; echo more; exit 3").await;
     assert_eq!((&told["status"], &told["exit_code"]), (&json!("ended"), &json!(3)));
     let expected = [("stdout", "out\n"), ("stderr", "err\n"), ("stdout", "more\n")];
-    assert_eq!(told["output"], json!(expected.map(|(stream, text)| json!({ "stream": stream, "text": text }))));
+    assert_eq!(
+        told["output"],
+        json!(expected.map(|(stream, text)| json!({ "stream": stream, "text": text })))
+    );
 }
 
 #[tokio::test]
@@ -207,7 +211,8 @@ fn resident() -> u64 {
 #[tokio::test]
 async fn a_job_can_be_read_and_waited_for() {
     let world = World::best();
-    let told = world.told("shell", json!({ "command": "echo one; sleep 0.5; echo two", "background": true })).await;
+    let told =
+        world.told("shell", json!({ "command": "echo one; sleep 0.5; echo two", "background": true })).await;
     assert_eq!(told["status"], "running");
     let waited = world.told("jobs", json!({ "action": "wait", "job": 1 })).await;
     assert_eq!((&waited["status"], text(&waited, "stdout")), (&json!("ended"), "one\ntwo\n".to_owned()));
@@ -220,10 +225,11 @@ async fn a_cancelled_call_ends_its_processes_and_is_answered() {
     let world = World::best();
     let number = long(&world);
     let token = world.scope.run.token().clone();
-    let (settled, ()) = tokio::join!(world.call("shell", json!({ "command": format!("sleep {number}; touch x") })), async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        token.cancel();
-    });
+    let (settled, ()) =
+        tokio::join!(world.call("shell", json!({ "command": format!("sleep {number}; touch x") })), async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            token.cancel();
+        });
     assert!(settled.output().is_none());
     assert!(soon_gone(&number).await);
 }

@@ -18,8 +18,7 @@ use tollgate_tools::{
 use crate::{
     approver,
     args::{Environment, Shared},
-    builtins,
-    config,
+    builtins, config,
     exit::{Exit, Fault},
     hooks::{Hooks, Inert},
     mocks::{self, Loaded, Wanted},

@@ -9,7 +9,9 @@ const LINES: &str = include_str!("../../../tollgate-tools/tests/data/shell.jsonl
 #[test]
 fn explain_calls_read_only_what_is_labelled_so_and_nothing_else() {
     let cases: Vec<Value> = LINES.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let call = |case: &Value| json!({"id": case["id"], "tool": "shell", "input": {"command": case["input"]}}).to_string();
+    let call = |case: &Value| {
+        json!({"id": case["id"], "tool": "shell", "input": {"command": case["input"]}}).to_string()
+    };
     let world = World::new();
     world.file("calls.jsonl", &cases.iter().map(call).collect::<Vec<_>>().join("\n"));
     let ran = world.run(&["explain", "--jsonl", "calls.jsonl"]);

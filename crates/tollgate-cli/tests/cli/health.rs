@@ -9,7 +9,10 @@ fn a_bare_machine_is_healthy_and_told_what_is_missing() {
     let ran = world.run(&["doctor"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     // What holds commands is another thing on every machine.
-    let (sandbox, rest): (Vec<_>, Vec<_>) = ran.out.lines().partition(|line| line.contains("sandbox") || line.contains(" for L3") || line.contains("gives L2"));
+    let (sandbox, rest): (Vec<_>, Vec<_>) = ran
+        .out
+        .lines()
+        .partition(|line| line.contains("sandbox") || line.contains(" for L3") || line.contains("gives L2"));
     assert!(["L1: ", "L2: ", "L3: "].iter().any(|level| sandbox[0].contains(level)), "{sandbox:?}");
     assert_eq!(
         rest.join("\n") + "\n",

@@ -96,7 +96,9 @@ impl Tool for ShellTool {
 
     fn authorize(&self, _: &Scope, _: &Args) -> Opinion {
         match self.0.sandbox.level() {
-            Level::L1 => Opinion::Ask("nothing confines a command on this machine, so each one needs a yes".to_owned()),
+            Level::L1 => {
+                Opinion::Ask("nothing confines a command on this machine, so each one needs a yes".to_owned())
+            }
             Level::L2 | Level::L3 => Opinion::Abstain,
         }
     }
@@ -156,7 +158,9 @@ impl Shell {
         match self.sandbox.wrapper(cx.roots(), confined) {
             Ok(Some(wrapper)) => Ok(launch.wrapper(wrapper)),
             Ok(None) => Ok(launch),
-            Err(error) => Err(Failure::fatal("The sandbox could not be set up, so nothing was run.").caused_by(error)),
+            Err(error) => {
+                Err(Failure::fatal("The sandbox could not be set up, so nothing was run.").caused_by(error))
+            }
         }
     }
 
@@ -176,7 +180,8 @@ impl Shell {
 /// anybody may have put another `ls`.
 fn searched(path: &OsStr, roots: &[PathBuf], confined: Confined) -> OsString {
     let inside = |folder: &PathBuf| roots.iter().any(|root| folder.starts_with(root));
-    let wanted = |folder: &PathBuf| folder.is_absolute() && (confined == Confined::Writing || !inside(folder));
+    let wanted =
+        |folder: &PathBuf| folder.is_absolute() && (confined == Confined::Writing || !inside(folder));
     std::env::join_paths(std::env::split_paths(path).filter(wanted)).unwrap_or_default()
 }
 
@@ -189,7 +194,9 @@ fn stopped(only_reads: bool) -> Failure {
     if only_reads {
         Failure::retryable("The command was stopped; it only read.")
     } else {
-        Failure::unknown("The command was stopped with everything it had started; what it did until then stays.")
-            .with_hint("Look at what it changed before running it again.")
+        Failure::unknown(
+            "The command was stopped with everything it had started; what it did until then stays.",
+        )
+        .with_hint("Look at what it changed before running it again.")
     }
 }

@@ -123,7 +123,10 @@ impl Sandbox {
             return Ok(());
         }
         let wanted = self.required.max(self.chosen).unwrap_or(level).name();
-        let reason = format!("Commands need sandbox {wanted} here, and this machine has {}.", self.found().level.name());
+        let reason = format!(
+            "Commands need sandbox {wanted} here, and this machine has {}.",
+            self.found().level.name()
+        );
         let mut refusal = Refusal::new(RefusalCode::SandboxUnavailable, reason);
         refusal.hint = Some(match self.found().missing.first() {
             Some(missing) => format!("{missing} `tollgate doctor` shows the sandbox."),
@@ -147,9 +150,7 @@ impl Sandbox {
         match self.level() {
             Level::L1 => "",
             // Open files, processes, size of one file (10 GiB), memory of one process (16 GiB), no core dumps.
-            Level::L2 | Level::L3 => {
-                "ulimit -n 4096 -u 4096 -f 10485760 -v 16777216 -c 0 2>/dev/null\n"
-            }
+            Level::L2 | Level::L3 => "ulimit -n 4096 -u 4096 -f 10485760 -v 16777216 -c 0 2>/dev/null\n",
         }
     }
 

@@ -7,11 +7,12 @@ use std::{
 };
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set, remove_capability_from_bounding_set, set_capabilities,
+    CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set,
+    remove_capability_from_bounding_set, set_capabilities,
 };
 use seccompiler::BpfProgram;
 
@@ -81,7 +82,11 @@ impl Ruled {
             allow(&mut rules, root, own)?;
         }
         if let Some(scratch) = &self.scratch {
-            allow(&mut rules, &scratch.0, AccessFs::from_all(WANTED) & !(AccessFs::MakeChar | AccessFs::MakeBlock))?;
+            allow(
+                &mut rules,
+                &scratch.0,
+                AccessFs::from_all(WANTED) & !(AccessFs::MakeChar | AccessFs::MakeBlock),
+            )?;
         }
         Ok(rules)
     }

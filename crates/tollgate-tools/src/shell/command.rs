@@ -3,8 +3,7 @@
 use tree_sitter::Node;
 
 use super::{
-    Leaf, Why,
-    table,
+    Leaf, Why, table,
     walk::Walk,
     word::{Value, Word, children},
 };
@@ -48,7 +47,8 @@ impl Walk<'_> {
             self.leaves.push(Leaf::default());
             return;
         }
-        let steering: Vec<_> = variables.into_iter().filter(|text| table::is_harmless(text).is_err()).collect();
+        let steering: Vec<_> =
+            variables.into_iter().filter(|text| table::is_harmless(text).is_err()).collect();
         if !steering.is_empty() {
             // A rule that allows the command alone does not allow it with these.
             let shown = words.iter().map(|word| word.shown().to_owned());

@@ -3,8 +3,7 @@
 use tree_sitter::Node;
 
 use super::{
-    Why, expand,
-    table,
+    Why, expand, table,
     walk::Walk,
     word::{Value, Word, children},
 };

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::{analyse, table};
 
 static LINES: LazyLock<Vec<(String, bool)>> = LazyLock::new(|| {
-    let files = [include_str!("../../tests/data/shell.jsonl"), include_str!("../../tests/data/shell_own.jsonl")];
+    let files =
+        [include_str!("../../tests/data/shell.jsonl"), include_str!("../../tests/data/shell_own.jsonl")];
     let read = |line: &str| {
         let case: Value = serde_json::from_str(line).unwrap();
         (case["input"].as_str().unwrap().to_owned(), case["label"] == "read_only")
@@ -21,9 +22,16 @@ fn plain(read_only: bool) -> Vec<&'static str> {
     let alone = |line: &str| {
         let reaches = ["cd ", "cd", "=", "#", "\n", "\\", "read ", "set ", "exit", "<<"];
         let whole = crate::shell::analyse(&format!("true; {line}\ntrue")).is_read_only() == read_only;
-        whole && !reaches.iter().any(|text| line.contains(text)) && line.len() < 200 && !line.trim().is_empty()
+        whole
+            && !reaches.iter().any(|text| line.contains(text))
+            && line.len() < 200
+            && !line.trim().is_empty()
     };
-    LINES.iter().filter(|(line, label)| *label == read_only && alone(line)).map(|(line, _)| line.as_str()).collect()
+    LINES
+        .iter()
+        .filter(|(line, label)| *label == read_only && alone(line))
+        .map(|(line, _)| line.as_str())
+        .collect()
 }
 
 static READING: LazyLock<Vec<&'static str>> = LazyLock::new(|| plain(true));
@@ -54,8 +62,13 @@ fn an_option_nobody_knows_is_never_read_only() {
 #[test]
 fn an_abbreviated_option_is_another_option() {
     for (_, programs) in table::FAMILIES {
-        for program in programs.iter().filter(|program| program.freedom != table::Freedom::Pure && program.raw.is_none()) {
-            let longs = program.options.split_ascii_whitespace().map(|entry| entry.trim_end_matches(['=', '?', '+', 'r', '2']));
+        for program in
+            programs.iter().filter(|program| program.freedom != table::Freedom::Pure && program.raw.is_none())
+        {
+            let longs = program
+                .options
+                .split_ascii_whitespace()
+                .map(|entry| entry.trim_end_matches(['=', '?', '+', 'r', '2']));
             for long in longs.filter(|long| long.starts_with("--") && long.len() > 5 && long.is_ascii()) {
                 let short = &long[..long.len() - 1];
                 if program.option(short).is_none() {
@@ -70,14 +83,50 @@ fn an_abbreviated_option_is_another_option() {
 #[test]
 fn a_write_beside_a_read_is_seen_in_every_place_of_the_grammar() {
     let around = [
-        "X", "X; ls", "ls; X", "ls && X", "ls || X", "ls | X", "X | ls", "(X)", "{ X; }", "! X", "if X; then ls; fi", "if ls; then X; fi",
-        "if ls; then ls; else X; fi", "while X; do ls; done", "while ls; do X; done", "for f in a b; do X; done",
-        "case x in x) X;; esac", "echo $(X)", "echo \"$(X)\"", "echo `X`", "cat <(X)", "echo \"${x:-$(X)}\"", "ls\nX", "ls\nX\nls",
-        "time X", "nice X", "timeout 5 X", "env X", "command X", "[ -n \"$(X)\" ]", "cat <<< $(X)", "cat <<EOF\n$(X)\nEOF", "echo $(echo $(X))",
-        "diff <(ls) <(X)", "ls > /dev/null; X", "X &", "ls $(X)", "f() { X; }; f", "(ls; (ls; X))", "until ls; do X; done",
+        "X",
+        "X; ls",
+        "ls; X",
+        "ls && X",
+        "ls || X",
+        "ls | X",
+        "X | ls",
+        "(X)",
+        "{ X; }",
+        "! X",
+        "if X; then ls; fi",
+        "if ls; then X; fi",
+        "if ls; then ls; else X; fi",
+        "while X; do ls; done",
+        "while ls; do X; done",
+        "for f in a b; do X; done",
+        "case x in x) X;; esac",
+        "echo $(X)",
+        "echo \"$(X)\"",
+        "echo `X`",
+        "cat <(X)",
+        "echo \"${x:-$(X)}\"",
+        "ls\nX",
+        "ls\nX\nls",
+        "time X",
+        "nice X",
+        "timeout 5 X",
+        "env X",
+        "command X",
+        "[ -n \"$(X)\" ]",
+        "cat <<< $(X)",
+        "cat <<EOF\n$(X)\nEOF",
+        "echo $(echo $(X))",
+        "diff <(ls) <(X)",
+        "ls > /dev/null; X",
+        "X &",
+        "ls $(X)",
+        "f() { X; }; f",
+        "(ls; (ls; X))",
+        "until ls; do X; done",
     ];
     for shape in around {
-        for write in ["rm x", "touch x", "sort -o x y", "git push", "sed -i s/a/b/ x", "echo hi > x", "frob"] {
+        for write in ["rm x", "touch x", "sort -o x y", "git push", "sed -i s/a/b/ x", "echo hi > x", "frob"]
+        {
             let line = shape.replace('X', write);
             let analysis = analyse(&line);
             assert!(!analysis.is_read_only(), "{line}");

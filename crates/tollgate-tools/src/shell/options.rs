@@ -64,7 +64,8 @@ impl<'w> Parsed<'w> {
     ) -> Result<(Self, usize), Why> {
         let mut reader = Reader { program, name, words, at: 0, parsed: Self::default() };
         while let Some(word) = words.get(reader.at) {
-            let option = word.text().is_some_and(|text| text.starts_with('-') && text.len() > 1 && text != "--");
+            let option =
+                word.text().is_some_and(|text| text.starts_with('-') && text.len() > 1 && text != "--");
             if !option {
                 if word.text().is_none() {
                     return Err(word.dynamic());
@@ -107,10 +108,12 @@ impl<'w> Parsed<'w> {
     /// Attached values that name files to read.
     pub(super) fn attached_read(&self) -> impl Iterator<Item = &str> {
         let read = self.options.iter().filter(|given| given.reads);
-        read.flat_map(|given| given.values.last().and_then(|value| match value {
-            Text::Attached(text) => Some(text.as_str()),
-            Text::Word(_) => None,
-        }))
+        read.flat_map(|given| {
+            given.values.last().and_then(|value| match value {
+                Text::Attached(text) => Some(text.as_str()),
+                Text::Word(_) => None,
+            })
+        })
     }
 }
 

@@ -61,9 +61,10 @@ fn shows_itself(c: char) -> bool {
         | '\u{1d400}'..='\u{1d7ff}'
         | '\u{e0000}'..='\u{10ffff}' => false,
         // Marks that sit on the letter before them.
-        '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' => {
-            false
-        }
+        '\u{300}'..='\u{36f}'
+        | '\u{1ab0}'..='\u{1aff}'
+        | '\u{1dc0}'..='\u{1dff}'
+        | '\u{20d0}'..='\u{20ff}' => false,
         _ => true,
     }
 }
@@ -71,9 +72,7 @@ fn shows_itself(c: char) -> bool {
 /// Words of ASCII letters with a Cyrillic, Greek, Armenian or Cherokee one between them, and signs that pass for
 /// dashes, quotes or operators outside quotes.
 fn alike(command: &str) -> Result<(), Why> {
-    let foreign = |c: char| {
-        matches!(c, '\u{370}'..='\u{3ff}' | '\u{400}'..='\u{52f}' | '\u{530}'..='\u{58f}' | '\u{13a0}'..='\u{13ff}')
-    };
+    let foreign = |c: char| matches!(c, '\u{370}'..='\u{3ff}' | '\u{400}'..='\u{52f}' | '\u{530}'..='\u{58f}' | '\u{13a0}'..='\u{13ff}');
     for word in command.split(|c: char| !c.is_alphanumeric()) {
         if word.chars().any(foreign) && word.chars().any(|c| c.is_ascii_alphabetic()) {
             return Err(Why::Lookalike(word.to_owned()));

@@ -12,11 +12,7 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use super::{
-    Why,
-    options::Parsed,
-    word::Word,
-};
+use super::{Why, options::Parsed, word::Word};
 
 mod text;
 mod files;
