@@ -1,4 +1,6 @@
 //! Commands through the whole path, with real processes: nothing hangs, nothing is left, everything is said.
+#![expect(clippy::unwrap_used, reason = "helpers of tests stop the test")]
+#![expect(clippy::panic, reason = "a helper says why a call gave nothing")]
 
 use std::{
     path::Path,

@@ -130,7 +130,7 @@ fn push(pieces: &mut VecDeque<Piece>, stream: Stream, bytes: &[u8]) {
     }
     match pieces.back_mut() {
         Some(last) if last.stream == stream && last.bytes.len() < PIECE => {
-            last.bytes.extend_from_slice(bytes)
+            last.bytes.extend_from_slice(bytes);
         }
         _ => pieces.push_back(Piece { stream, bytes: bytes.to_vec() }),
     }

@@ -67,7 +67,7 @@ impl Bubble {
     fn options(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         let mut say = |parts: &[&dyn AsRef<std::ffi::OsStr>]| {
-            words.extend(parts.iter().map(|part| part.as_ref().to_owned()))
+            words.extend(parts.iter().map(|part| part.as_ref().to_owned()));
         };
         say(&[
             &"--die-with-parent",

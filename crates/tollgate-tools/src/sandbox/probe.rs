@@ -33,7 +33,7 @@ async fn levels() -> Found {
     match canary(Level::L3).await {
         Ok(()) => return Found { level: Level::L3, missing },
         Err(why) => {
-            missing.push(format!("{why} Install bubblewrap, or let it make user namespaces, for L3."))
+            missing.push(format!("{why} Install bubblewrap, or let it make user namespaces, for L3."));
         }
     }
     match canary(Level::L2).await {
@@ -57,10 +57,10 @@ async fn canary(level: Level) -> Result<(), String> {
         std::fs::create_dir(made).map_err(|error| format!("No folder for a canary: {error}."))?;
     }
     let wrapper: std::io::Result<Arc<dyn Wrapper>> = match level {
-        Level::L3 => {
-            Bubble::new(&[root.clone()], Confined::Writing, false).map(|bubble| Arc::new(bubble) as _)
-        }
-        _ => Ruled::new(&[root.clone()], Confined::Writing, false).map(|ruled| Arc::new(ruled) as _),
+        Level::L3 => Bubble::new(std::slice::from_ref(&root), Confined::Writing, false)
+            .map(|bubble| Arc::new(bubble) as _),
+        _ => Ruled::new(std::slice::from_ref(&root), Confined::Writing, false)
+            .map(|ruled| Arc::new(ruled) as _),
     };
     let wrapper =
         wrapper.map_err(|error| format!("The {} sandbox cannot be made: {error}.", level.name()))?;

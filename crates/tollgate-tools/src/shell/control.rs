@@ -123,10 +123,9 @@ impl Walk<'_> {
                 let mut word = self.word(value)?;
                 // Values are neither split nor matched against file names when they are given.
                 word.value = match word.value {
-                    Value::Glob(text) => Value::Static(text),
+                    Value::Glob(text) | Value::Static(text) => Value::Static(text),
                     Value::Dynamic { start, .. } => Value::Dynamic { start, splits: false },
                     Value::Stream => return Err(odd()),
-                    Value::Static(text) => Value::Static(text),
                 };
                 Ok((name_text, word))
             }

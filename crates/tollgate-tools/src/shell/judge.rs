@@ -30,9 +30,10 @@ impl Walk<'_> {
             return judged;
         }
         self.guess(name, rest);
-        match own.is_some_and(|own| table::tells_version(own, rest)) {
-            true => Ok(()),
-            false => Err(Why::Program(name.to_owned())),
+        if own.is_some_and(|own| table::tells_version(own, rest)) {
+            Ok(())
+        } else {
+            Err(Why::Program(name.to_owned()))
         }
     }
 

@@ -108,7 +108,7 @@ impl<'w> Parsed<'w> {
     /// Attached values that name files to read.
     pub(super) fn attached_read(&self) -> impl Iterator<Item = &str> {
         let read = self.options.iter().filter(|given| given.reads);
-        read.flat_map(|given| {
+        read.filter_map(|given| {
             given.values.last().and_then(|value| match value {
                 Text::Attached(text) => Some(text.as_str()),
                 Text::Word(_) => None,
@@ -130,11 +130,15 @@ impl<'w> Reader<'_, 'w> {
     fn word(&mut self, word: &'w Word) -> Result<(), Why> {
         match &word.value {
             Value::Static(text) if text.len() > 1 && text.starts_with('-') => self.option(text, word),
-            Value::Static(_) | Value::Stream => self.operand(word),
+            Value::Static(_) | Value::Stream => {
+                self.parsed.operands.push(word);
+                Ok(())
+            }
             Value::Glob(text) => {
                 let steady = !text.starts_with(['-', '*', '?', '[']);
                 if steady || (!text.starts_with('-') && self.program.freedom == Freedom::Harmless) {
-                    self.operand(word)
+                    self.parsed.operands.push(word);
+                    Ok(())
                 } else {
                     Err(word.dynamic())
                 }
@@ -143,15 +147,11 @@ impl<'w> Reader<'_, 'w> {
                 if *splits || start.is_empty() || start.starts_with('-') {
                     Err(word.dynamic())
                 } else {
-                    self.operand(word)
+                    self.parsed.operands.push(word);
+                    Ok(())
                 }
             }
         }
-    }
-
-    fn operand(&mut self, word: &'w Word) -> Result<(), Why> {
-        self.parsed.operands.push(word);
-        Ok(())
     }
 
     fn option(&mut self, text: &str, word: &Word) -> Result<(), Why> {

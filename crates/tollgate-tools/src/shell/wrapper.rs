@@ -107,8 +107,7 @@ pub(super) fn unwrap<'a>(name: &str, words: &'a [Word]) -> Option<Unwrapped<'a>>
         "command" => return Some(command(words)),
         "env" => return Some(env(words, trusted)),
         "find" | "fd" | "fdfind" => return executes(words).map(opaque),
-        "eval" => return Some(script(words.first(), own)),
-        "trap" => return Some(script(words.first(), own)),
+        "eval" | "trap" => return Some(script(words.first(), own)),
         _ => {}
     }
     if SHELLS.contains(&own) {

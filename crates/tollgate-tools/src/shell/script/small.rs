@@ -46,9 +46,7 @@ pub(in crate::shell) fn yq(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
         Some(Some(text)) if ["system", "load", "split", "exec"].iter().any(|word| text.contains(word)) => {
             odd("the expression reaches other files or programs")
         }
-        Some(Some(text))
-            if matches!(text, "shell-completion" | "completion" | "eval-all" | "ea" | "e" | "eval") =>
-        {
+        Some(Some("shell-completion" | "completion" | "eval-all" | "ea" | "e" | "eval")) => {
             odd("it is not a plain expression")
         }
         Some(Some(_)) => Ok(()),

@@ -40,9 +40,10 @@ pub(in crate::shell) fn check(name: &str, parsed: &Parsed<'_>) -> Result<(), Why
     if bundle.is_some_and(|letters| letters.contains('f')) {
         archives.push(parsed.operands.get(1).and_then(|word| word.text()).map(str::to_owned));
     }
-    match archives.iter().all(|archive| archive.as_ref().is_some_and(|archive| !archive.contains(':'))) {
-        true => Ok(()),
-        false => Err(Why::operand(name, "the archive may be on another machine")),
+    if archives.iter().all(|archive| archive.as_ref().is_some_and(|archive| !archive.contains(':'))) {
+        Ok(())
+    } else {
+        Err(Why::operand(name, "the archive may be on another machine"))
     }
 }
 

@@ -31,9 +31,8 @@ pub(in crate::shell) fn judge(program: &str, words: &[Word]) -> Result<(), Why> 
         };
     }
     match words {
-        [] => Ok(()),
+        [] | [_] if words.first().is_none_or(|word| word.text() != Some("!")) => Ok(()),
         [first, rest @ ..] if first.text() == Some("!") => judge(program, rest),
-        [_] => Ok(()),
         [operator, _] => match operator.text() {
             Some(operator) if UNARY.contains(&operator) => Ok(()),
             Some(operator) => odd(&format!("the test `{operator}` is not known to only look")),
