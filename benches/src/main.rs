@@ -12,14 +12,15 @@ mod shell;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    // Memory first: what the others leave behind would hide its growth.
+    // Processes first: starting one copies the page tables of whatever the others leave behind. Then memory, whose
+    // growth that would hide.
     let tables = [
+        ("A command line", shell::rows()),
         ("Memory", memory::rows(&runtime)),
         ("One call", path::rows(&runtime)),
         ("A thousand calls of one turn", gather::rows()),
         ("Ten thousand tools", catalog::rows()),
         ("Decisions", policy::rows()),
-        ("A command line", shell::rows()),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));
     std::process::exit(i32::from(good.contains(&false)));
