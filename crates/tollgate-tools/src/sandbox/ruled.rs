@@ -4,6 +4,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::Command,
+    sync::{Arc, OnceLock},
 };
 
 use landlock::{
@@ -29,7 +30,7 @@ pub(super) struct Ruled {
     roots: Vec<PathBuf>,
     confined: Confined,
     network: bool,
-    filters: [BpfProgram; 2],
+    filters: Arc<[BpfProgram; 2]>,
     scratch: Option<Scratch>,
 }
 
@@ -40,7 +41,7 @@ struct Scratch(PathBuf);
 impl Ruled {
     pub(super) fn new(roots: &[PathBuf], confined: Confined, network: bool) -> io::Result<Self> {
         let scratch = (confined == Confined::Writing).then(Scratch::make).transpose()?;
-        let filters = [calls::filter(confined, network)?, calls::without_clone3()?];
+        let filters = filters(confined, network)?;
         Ok(Self { roots: roots.to_vec(), confined, network, filters, scratch })
     }
 
@@ -108,6 +109,18 @@ impl Wrapper for Ruled {
         }
         self.filters.iter().try_for_each(|filter| seccompiler::apply_filter(filter).map_err(io::Error::other))
     }
+}
+
+/// The filters, made once for each kind of command.
+fn filters(confined: Confined, network: bool) -> io::Result<Arc<[BpfProgram; 2]>> {
+    type Made = OnceLock<Arc<[BpfProgram; 2]>>;
+    static MADE: [Made; 4] = [const { OnceLock::new() }; 4];
+    let made = &MADE[usize::from(confined == Confined::Reading) * 2 + usize::from(network)];
+    if let Some(filters) = made.get() {
+        return Ok(filters.clone());
+    }
+    let filters = Arc::new([calls::filter(confined, network)?, calls::without_clone3()?]);
+    Ok(made.get_or_init(|| filters).clone())
 }
 
 /// Root keeps what it needs to work with files of others, and nothing that reaches other processes or the machine.

@@ -38,7 +38,8 @@ impl Walk<'_> {
             self.note(Err(Why::Dynamic(format!("for {name}"))));
         }
         self.note(table::may_be_given(name));
-        let values = if self.given.get(name) == Some(&1) { turns(&words) } else { vec![unknown()] };
+        // Inside the body it has these values, unless the body itself gives it another.
+        let values = if self.gives(body, name) { vec![unknown()] } else { turns(&words) };
         for value in values {
             self.bind(name, value);
             self.again(|walk| walk.statement(body));

@@ -77,6 +77,10 @@ impl Walk<'_> {
         if source.starts_with('=') && source.len() > 1 {
             return Err(Why::Grammar(format!("`{source}`, which some shells expand")));
         }
+        // A brace on its own is half of a group that the grammar took for a word.
+        if matches!(source.as_str(), "{" | "}") {
+            return Err(Why::Syntax(format!("`{source}` on its own")));
+        }
         let mut pieces = Pieces { text: String::new(), glob: false, unknown: None, stream: false };
         self.piece(node, &mut pieces)?;
         if source.starts_with('~') && !(pieces.text == "~" || pieces.text.starts_with("~/")) {

@@ -82,7 +82,7 @@ const COMMANDS: &[Program] = &[
         ..program("rev-list")
     },
     Program {
-        options: "-s -n -e -c -w? --summary --numbered --email --committer --author --group= --format= --all --no-merges --merges --since= \
+        options: "-s -n -e -c -w? --summary --numbered --email --committer --group= --format= --all --no-merges --merges --since= \
                   --until= --after= --before= --author= --grep= --max-count= --first-parent --branches? --tags? --remotes?",
         operands: Revisions,
         check: Some(checks::formats),
