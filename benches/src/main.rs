@@ -11,11 +11,14 @@ mod catalog;
 mod policy;
 mod files;
 mod stream;
+mod shell;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    // Memory first: what the others leave behind would hide its growth.
+    // Processes first: starting one copies the page tables of whatever the others leave behind. Then memory, whose
+    // growth that would hide.
     let tables = [
+        ("A command line", shell::rows()),
         ("Memory", memory::rows(&runtime)),
         ("One call", path::rows(&runtime)),
         ("One call, phase by phase, nobody observes", phases::rows(&runtime)),

@@ -493,6 +493,8 @@ pub(crate) struct Environment {
     pub(crate) home: Option<PathBuf>,
     /// All of it, for the child processes that get a part.
     pub(crate) variables: Vec<(OsString, OsString)>,
+    /// The level below which no command runs.
+    pub(crate) sandbox_required: Option<OsString>,
 }
 
 /// The command and what all commands share; or, when that is all there is to say, the exit code.
@@ -609,6 +611,7 @@ impl Environment {
             config_home: read("XDG_CONFIG_HOME").map(PathBuf::from),
             home: read("HOME").map(PathBuf::from),
             variables: std::env::vars_os().collect(),
+            sandbox_required: read("TOLLGATE_SANDBOX_REQUIRED"),
         }
     }
 }

@@ -1,35 +1,57 @@
 //! The built-in tools. They are there unless mocks take their place: with `--mocks` nothing real can happen.
 
+use std::sync::Arc;
+
 use tollgate::{Registry, catalog::RegistryError};
-use tollgate_tools::{command::Shell, files::Files, journal::Journal, search::Search};
+use tollgate_tools::{
+    command::Shell,
+    files::Files,
+    journal::Journal,
+    process::Environment as ChildEnvironment,
+    sandbox::{Level, Sandbox},
+    search::Search,
+};
 
 use crate::{args::Environment, exit::Fault, mocks::Wanted, world};
 
 /// The built-in tools a command needs.
 pub(crate) fn registry(wanted: Wanted<'_>) -> Result<Registry, Fault> {
+    let shell = shell()?;
     let registered = match wanted {
-        Wanted::Tool(name) => match register(Some(name)) {
+        Wanted::Tool(name) => match register(&shell, Some(name)) {
             // A name nobody has: all names are needed, to say which one is near.
-            Ok(registry) if registry.specs().next().is_none() => register(None),
+            Ok(registry) if registry.specs().next().is_none() => register(&shell, None),
             registered => registered,
         },
-        Wanted::All => register(None),
+        Wanted::All => register(&shell, None),
     };
     registered.map_err(|error| {
         Fault::input(format!("the built-in tools cannot be used: {error}"), "please report this.")
     })
 }
 
-fn register(only: Option<&str>) -> Result<Registry, RegistryError> {
-    let registry = shell().register(Registry::new(), only)?;
+fn register(shell: &Arc<Shell>, only: Option<&str>) -> Result<Registry, RegistryError> {
+    let registry = shell.register(Registry::new(), only)?;
     let registry = Files::new(journal()).register(registry, only)?;
     Search::new().register(registry, only)
 }
 
 /// The shell tools, with what a child may know of our environment.
-pub(crate) fn shell() -> std::sync::Arc<Shell> {
-    let Environment { home, .. } = Environment::read();
-    Shell::new(tollgate_tools::process::Environment::of(std::env::vars_os(), [""; 0]), home)
+fn shell() -> Result<Arc<Shell>, Fault> {
+    let environment = Environment::read();
+    let children = ChildEnvironment::of(environment.variables.iter().cloned(), [""; 0]);
+    let sandbox = sandbox(&environment)?;
+    Ok(Shell::in_sandbox(children, environment.home, sandbox))
+}
+
+/// The best sandbox of this machine, and the level below which nothing runs.
+pub(crate) fn sandbox(environment: &Environment) -> Result<Sandbox, Fault> {
+    let Some(given) = &environment.sandbox_required else { return Ok(Sandbox::probed()) };
+    let level = given.to_str().and_then(Level::parse).ok_or_else(|| {
+        let message = format!("TOLLGATE_SANDBOX_REQUIRED is {}, which is no level", given.display());
+        Fault::usage(message, "set it to L1, L2 or L3, or unset it.")
+    })?;
+    Ok(Sandbox::probed().required(level))
 }
 
 /// What the tools changed, in the folder of the person's own data.

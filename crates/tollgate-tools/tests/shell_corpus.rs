@@ -1,4 +1,5 @@
 //! Labelled command lines: nothing that changes something is called read-only, and nothing plain is asked about.
+#![expect(clippy::unwrap_used, reason = "helpers of tests stop the test")]
 
 use serde_json::Value;
 use tollgate_tools::shell::analyse;
@@ -13,11 +14,11 @@ struct Case {
 
 fn cases(text: &str) -> Vec<Case> {
     let of = |line: &str| {
-        let case: Value = serde_json::from_str(line).expect("a line is JSON");
+        let case: Value = serde_json::from_str(line).unwrap();
         let text = |key: &str| case[key].as_str().unwrap_or_default().to_owned();
         Case {
             id: text("id"),
-            input: case["input"].as_str().expect("a case has an input").to_owned(),
+            input: case["input"].as_str().unwrap().to_owned(),
             read_only: case["label"] == "read_only",
             stretch: case["tier"] == "stretch",
             why: text("why"),
@@ -48,7 +49,12 @@ fn judged(text: &str) {
     assert!(wrong.is_empty(), "unsafe:\n{}", wrong.join("\n"));
     assert!(over.is_empty(), "asked for nothing:\n{}", over.join("\n"));
     let all = cases.iter().filter(|case| case.read_only && case.stretch).count();
-    assert!(harder.len() * 3 <= all, "{} of {all} harder ones are asked about:\n{}", harder.len(), harder.join("\n"));
+    assert!(
+        harder.len() * 3 <= all,
+        "{} of {all} harder ones are asked about:\n{}",
+        harder.len(),
+        harder.join("\n")
+    );
     println!("{} lines, {} of {all} harder ones asked about: {harder:#?}", cases.len(), harder.len());
 }
 

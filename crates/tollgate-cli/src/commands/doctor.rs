@@ -10,12 +10,15 @@ use tollgate::{
         config::{LoadedFile, Trust},
     },
 };
-use tollgate_tools::hook_command::Probed;
+use tollgate_tools::{
+    hook_command::Probed,
+    sandbox::{Level, Sandbox},
+};
 
 use crate::{
     approver,
     args::{Environment, Shared},
-    config,
+    builtins, config,
     exit::{Exit, Fault},
     hooks::{Hooks, Inert},
     mocks::{self, Loaded, Wanted},
@@ -32,6 +35,7 @@ struct Report {
     results: Option<Results>,
     /// Where what the file tools change is kept for `tollgate undo`.
     undo: Option<PathBuf>,
+    sandbox: Option<Confinement>,
     tools: usize,
     mocks: Vec<File>,
     config: Vec<ConfigFile>,
@@ -47,6 +51,15 @@ struct Report {
 struct Results {
     folder: PathBuf,
     exists: bool,
+}
+
+/// How well commands are held.
+#[derive(Serialize)]
+struct Confinement {
+    level: &'static str,
+    holds: &'static str,
+    /// What would raise it.
+    missing: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -135,6 +148,10 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     } else {
         Loaded::of(parsed, Wanted::All)
     };
+    let sandbox = builtins::sandbox(environment).map_err(&mut note).ok().map(confinement);
+    if let Some(refusal) = builtins::sandbox(environment).ok().and_then(|sandbox| sandbox.allowed().err()) {
+        note(Fault::usage(refusal.reason.clone(), refusal.hint.clone().unwrap_or_default()));
+    }
     let results = world::results_folder(shared, environment).and_then(|folder| {
         usable(&folder).map(|()| Results { exists: folder.exists(), folder }).map_err(&mut note).ok()
     });
@@ -172,6 +189,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         concurrency,
         results,
         undo: world::undo_folder(environment),
+        sandbox,
         tools: loaded.registry.specs().count(),
         mocks: loaded.files.into_iter().map(File::from).collect(),
         config,
@@ -224,6 +242,16 @@ impl From<mocks::File> for File {
         let set_aside = file.set_aside.into_iter().map(aside).collect();
         Self { path: file.path, tools: file.tools, routes: file.routes, set_aside }
     }
+}
+
+fn confinement(sandbox: Sandbox) -> Confinement {
+    let found = sandbox.found();
+    let holds = match found.level {
+        Level::L3 => "bubblewrap and seccomp hold commands: files, network, processes",
+        Level::L2 => "Landlock, seccomp and limits hold commands: files, network",
+        Level::L1 => "nothing holds commands, so that each one needs a yes",
+    };
+    Confinement { level: found.level.name(), holds, missing: found.missing.clone() }
 }
 
 /// A folder that is there or can be made. Makes nothing.
@@ -286,6 +314,12 @@ fn told(report: &Report) -> String {
     }
     if let Some(folder) = &report.undo {
         line("undo", &format!("{} (what file tools changed)", folder.display()));
+    }
+    if let Some(Confinement { level, holds, missing }) = &report.sandbox {
+        line("sandbox", &format!("{level}: {holds}"));
+        for missing in missing {
+            line("hint:", missing);
+        }
     }
     line("tools", &report.tools.to_string());
     for file in &report.mocks {

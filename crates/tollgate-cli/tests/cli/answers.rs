@@ -78,18 +78,17 @@ fn wrong_arguments_are_told_one_by_one_with_the_nearest_name() {
 }
 
 #[test]
-fn without_tools_the_answer_says_to_give_some() {
-    let world = World::with(&tools(&[]));
-    let ran = world.on_mocks(&["call", "read_file", "{}"]);
+fn a_name_no_built_in_tool_has_is_refused_by_name() {
+    let ran = World::new().run(&["call", "no_such_tool", "{}"]);
     assert_eq!(ran.code, Some(3));
     assert_eq!(
         ran.err,
-        "refused at 0 resolve: read_file\n  reason There is no tool \"read_file\".\n  \
-         hint:  no tools are loaded: give --mocks FILE with a tool of that name.\n"
+        "refused at 0 resolve: no_such_tool\n  reason There is no tool \"no_such_tool\".\n  \
+         hint:  Use one of the tools you were given, by its exact name.\n"
     );
-    let ran = world.on_mocks(&["call", "read_file", "{}", "--json"]);
+    let ran = World::new().run(&["call", "no_such_tool", "{}", "--json"]);
     assert_eq!(ran.status(), ("refused".to_owned(), "unknown_tool".to_owned()));
-    assert_eq!(ran.err, "note: no tools are loaded; give --mocks FILE.\n");
+    assert_eq!(ran.err, "");
 }
 
 #[test]

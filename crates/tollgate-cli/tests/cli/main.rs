@@ -7,6 +7,7 @@
     reason = "helpers of tests stop the test where something is not as it must be"
 )]
 
+mod commands;
 mod world;
 mod person;
 mod exit_codes;

@@ -134,7 +134,13 @@ async fn watch_over(
 }
 
 fn over(status: Option<ExitStatus>, stopped: bool, held: bool, took: Duration) -> Over {
-    Over { code: status.and_then(|status| status.code()), signal: status.and_then(|status| status.signal()), stopped, held, took }
+    Over {
+        code: status.and_then(|status| status.code()),
+        signal: status.and_then(|status| status.signal()),
+        stopped,
+        held,
+        took,
+    }
 }
 
 async fn copy(mut from: pipe::Receiver, stream: Stream, to: &Mutex<Transcript>) {
@@ -150,7 +156,8 @@ impl Jobs {
         let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let mut all = self.all();
         all.insert(number, job);
-        let over: Vec<_> = all.iter().filter(|(_, job)| job.over().is_some()).map(|(number, _)| *number).collect();
+        let over: Vec<_> =
+            all.iter().filter(|(_, job)| job.over().is_some()).map(|(number, _)| *number).collect();
         for number in over.iter().take(over.len().saturating_sub(REMEMBERED)) {
             all.remove(number);
         }

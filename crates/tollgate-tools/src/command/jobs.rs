@@ -71,7 +71,11 @@ impl Tool for JobsTool {
             (_, None) => invalid("Say which `job`; {\"action\": \"list\"} shows them.".to_owned()),
             (_, Some(number)) if self.0.jobs.get(number).is_none() => {
                 let known: Vec<_> = self.0.jobs.list().iter().map(|(number, _)| number.to_string()).collect();
-                let known = if known.is_empty() { "there are none".to_owned() } else { format!("there are {}", known.join(", ")) };
+                let known = if known.is_empty() {
+                    "there are none".to_owned()
+                } else {
+                    format!("there are {}", known.join(", "))
+                };
                 invalid(format!("There is no job {number}: {known}."))
             }
             _ => Ok(()),
@@ -81,7 +85,9 @@ impl Tool for JobsTool {
     async fn run(&self, cx: &Cx, args: &Args) -> Result<Output, Failure> {
         let Some(number) = args.job.filter(|_| args.action != Action::List) else {
             let jobs = self.0.jobs.list();
-            return Ok(Output::json(json!({ "jobs": jobs.iter().map(|(number, job)| line(*number, job)).collect::<Vec<_>>() })));
+            return Ok(Output::json(
+                json!({ "jobs": jobs.iter().map(|(number, job)| line(*number, job)).collect::<Vec<_>>() }),
+            ));
         };
         let gone = || Failure::fatal(format!("Job {number} is not remembered any more."));
         let job = self.0.jobs.get(number).ok_or_else(gone)?;

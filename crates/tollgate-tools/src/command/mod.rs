@@ -45,7 +45,11 @@ impl Shell {
     }
 
     /// The registry with both tools; with `only`, just the one that answers to that name.
-    pub fn register(self: &Arc<Self>, registry: Registry, only: Option<&str>) -> Result<Registry, RegistryError> {
+    pub fn register(
+        self: &Arc<Self>,
+        registry: Registry,
+        only: Option<&str>,
+    ) -> Result<Registry, RegistryError> {
         let wanted = |names: &[&str]| only.is_none_or(|only| names.contains(&only));
         let mut registry = registry;
         if wanted(shell::NAMES) {

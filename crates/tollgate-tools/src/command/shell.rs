@@ -1,6 +1,11 @@
 //! `shell`: a command line in bash, to its end, or on as a job where it takes longer.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use serde::Deserialize;
 use serde_json::json;
@@ -91,7 +96,9 @@ impl Tool for ShellTool {
 
     fn authorize(&self, _: &Scope, _: &Args) -> Opinion {
         match self.0.sandbox.level() {
-            Level::L1 => Opinion::Ask("nothing confines a command on this machine, so each one needs a yes".to_owned()),
+            Level::L1 => {
+                Opinion::Ask("nothing confines a command on this machine, so each one needs a yes".to_owned())
+            }
             Level::L2 | Level::L3 => Opinion::Abstain,
         }
     }
@@ -138,6 +145,8 @@ impl Shell {
     /// bash with this line, in this folder, confined.
     fn launch(&self, command: &str, folder: PathBuf, cx: &Cx, confined: Confined) -> Result<Launch, Failure> {
         let mut environment = self.environment.clone();
+        let path = searched(environment.get("PATH").unwrap_or_default(), cx.roots(), confined);
+        environment = environment.with("PATH", path);
         if confined == Confined::Reading {
             for (name, value) in neutral_environment() {
                 environment = environment.with(name, value);
@@ -149,7 +158,9 @@ impl Shell {
         match self.sandbox.wrapper(cx.roots(), confined) {
             Ok(Some(wrapper)) => Ok(launch.wrapper(wrapper)),
             Ok(None) => Ok(launch),
-            Err(error) => Err(Failure::fatal("The sandbox could not be set up, so nothing was run.").caused_by(error)),
+            Err(error) => {
+                Err(Failure::fatal("The sandbox could not be set up, so nothing was run.").caused_by(error))
+            }
         }
     }
 
@@ -165,6 +176,15 @@ impl Shell {
     }
 }
 
+/// The folders programs are looked for in: absolute ones, and for a command that only reads none inside the roots, where
+/// anybody may have put another `ls`.
+fn searched(path: &OsStr, roots: &[PathBuf], confined: Confined) -> OsString {
+    let inside = |folder: &PathBuf| roots.iter().any(|root| folder.starts_with(root));
+    let wanted =
+        |folder: &PathBuf| folder.is_absolute() && (confined == Confined::Writing || !inside(folder));
+    std::env::join_paths(std::env::split_paths(path).filter(wanted)).unwrap_or_default()
+}
+
 fn not_started(error: &LaunchError) -> Failure {
     let message = format!("The command was not started: {error}.");
     Failure::fatal(message).with_hint("`tollgate doctor` shows what commands need on this machine.")
@@ -174,7 +194,9 @@ fn stopped(only_reads: bool) -> Failure {
     if only_reads {
         Failure::retryable("The command was stopped; it only read.")
     } else {
-        Failure::unknown("The command was stopped with everything it had started; what it did until then stays.")
-            .with_hint("Look at what it changed before running it again.")
+        Failure::unknown(
+            "The command was stopped with everything it had started; what it did until then stays.",
+        )
+        .with_hint("Look at what it changed before running it again.")
     }
 }

@@ -44,7 +44,15 @@ const PIECE: usize = 16 << 10;
 impl Transcript {
     /// Keeps `head` bytes from the beginning and `tail` from the end.
     pub(super) fn new(head: usize, tail: usize) -> Self {
-        Self { head: VecDeque::new(), tail: VecDeque::new(), room: head, kept: 0, most: tail, dropped: 0, total: 0 }
+        Self {
+            head: VecDeque::new(),
+            tail: VecDeque::new(),
+            room: head,
+            kept: 0,
+            most: tail,
+            dropped: 0,
+            total: 0,
+        }
     }
 
     /// How many bytes were said.
@@ -81,7 +89,8 @@ impl Transcript {
         // The beginning of a character whose end has not come yet, by stream.
         let mut open = [Vec::new(), Vec::new()];
         let mut missing = 0;
-        let all = self.head.iter().map(|piece| (piece, false)).chain(self.tail.iter().map(|piece| (piece, true)));
+        let all =
+            self.head.iter().map(|piece| (piece, false)).chain(self.tail.iter().map(|piece| (piece, true)));
         let mut cut = self.dropped > 0;
         for (piece, late) in all {
             if late && cut {
@@ -97,7 +106,12 @@ impl Transcript {
                     last.text.push_str(&text);
                     last.replaced |= replaced;
                 }
-                _ => told.push(Told { stream: piece.stream, text, missing: std::mem::take(&mut missing), replaced }),
+                _ => told.push(Told {
+                    stream: piece.stream,
+                    text,
+                    missing: std::mem::take(&mut missing),
+                    replaced,
+                }),
             }
         }
         for (at, rest) in open.into_iter().enumerate().filter(|(_, rest)| !rest.is_empty()) {
@@ -115,7 +129,9 @@ fn push(pieces: &mut VecDeque<Piece>, stream: Stream, bytes: &[u8]) {
         return;
     }
     match pieces.back_mut() {
-        Some(last) if last.stream == stream && last.bytes.len() < PIECE => last.bytes.extend_from_slice(bytes),
+        Some(last) if last.stream == stream && last.bytes.len() < PIECE => {
+            last.bytes.extend_from_slice(bytes);
+        }
         _ => pieces.push_back(Piece { stream, bytes: bytes.to_vec() }),
     }
 }

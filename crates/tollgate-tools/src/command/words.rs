@@ -23,13 +23,13 @@ pub(super) fn result(job: &Job, number: Option<u32>, sandbox: &str, mut notes: V
     }
     let took = over.map_or_else(|| job.began.elapsed(), |over| over.took);
     told["took_ms"] = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).into();
-    let transcript = job.transcript();
-    told["output"] = output(&transcript, &mut notes);
-    drop(transcript);
     told["sandbox"] = sandbox.into();
+    let output = output(&job.transcript(), &mut notes);
     if !notes.is_empty() {
         told["notes"] = notes.into();
     }
+    // Last, so that how it went stands before what it said, however much that is.
+    told["output"] = output;
     told
 }
 

@@ -66,13 +66,25 @@ impl Bubble {
 
     fn options(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
-        let mut say = |parts: &[&dyn AsRef<std::ffi::OsStr>]| words.extend(parts.iter().map(|part| part.as_ref().to_owned()));
-        say(&[&"--die-with-parent", &"--unshare-pid", &"--unshare-ipc", &"--unshare-uts", &"--unshare-cgroup-try"]);
+        let mut say = |parts: &[&dyn AsRef<std::ffi::OsStr>]| {
+            words.extend(parts.iter().map(|part| part.as_ref().to_owned()));
+        };
+        say(&[
+            &"--die-with-parent",
+            &"--unshare-pid",
+            &"--unshare-ipc",
+            &"--unshare-uts",
+            &"--unshare-cgroup-try",
+        ]);
         say(&[&"--unshare-user-try", &"--cap-drop", &"ALL"]);
         if !self.network {
             say(&[&"--unshare-net"]);
         }
-        for place in places::PROGRAMS.iter().chain(places::SETTINGS).filter(|place| !matches!(**place, "/proc" | "/sys")) {
+        for place in places::PROGRAMS
+            .iter()
+            .chain(places::SETTINGS)
+            .filter(|place| !matches!(**place, "/proc" | "/sys"))
+        {
             match std::fs::read_link(place) {
                 Ok(target) if place.matches('/').count() == 1 => say(&[&"--symlink", &target, place]),
                 _ => say(&[&"--ro-bind-try", place, place]),

@@ -123,7 +123,10 @@ impl Sandbox {
             return Ok(());
         }
         let wanted = self.required.max(self.chosen).unwrap_or(level).name();
-        let reason = format!("Commands need sandbox {wanted} here, and this machine has {}.", self.found().level.name());
+        let reason = format!(
+            "Commands need sandbox {wanted} here, and this machine has {}.",
+            self.found().level.name()
+        );
         let mut refusal = Refusal::new(RefusalCode::SandboxUnavailable, reason);
         refusal.hint = Some(match self.found().missing.first() {
             Some(missing) => format!("{missing} `tollgate doctor` shows the sandbox."),
@@ -133,7 +136,7 @@ impl Sandbox {
     }
 
     /// What is put around a command; `None` where nothing is.
-    pub(crate) fn wrapper(&self, roots: &[PathBuf], confined: Confined) -> io::Result<Option<Arc<dyn Wrapper>>> {
+    pub fn wrapper(&self, roots: &[PathBuf], confined: Confined) -> io::Result<Option<Arc<dyn Wrapper>>> {
         let network = self.network && confined == Confined::Writing;
         Ok(match self.level() {
             Level::L1 => None,
@@ -143,13 +146,11 @@ impl Sandbox {
     }
 
     /// A first line for bash that sets limits for it and everything it starts.
-    pub(crate) fn limits(&self) -> &'static str {
+    pub fn limits(&self) -> &'static str {
         match self.level() {
             Level::L1 => "",
             // Open files, processes, size of one file (10 GiB), memory of one process (16 GiB), no core dumps.
-            Level::L2 | Level::L3 => {
-                "ulimit -n 4096 -u 4096 -f 10485760 -v 16777216 -c 0 2>/dev/null\n"
-            }
+            Level::L2 | Level::L3 => "ulimit -n 4096 -u 4096 -f 10485760 -v 16777216 -c 0 2>/dev/null\n",
         }
     }
 

@@ -8,11 +8,43 @@ pub(super) const PROGRAMS: &[&str] =
 
 /// Files and folders that programs look into, read only. Absent: passwords, keys, and other people's things.
 pub(super) const SETTINGS: &[&str] = &[
-    "/etc/alternatives", "/etc/bash.bashrc", "/etc/ca-certificates", "/etc/debian_version", "/etc/fonts", "/etc/gitconfig", "/etc/group",
-    "/etc/host.conf", "/etc/hostname", "/etc/hosts", "/etc/inputrc", "/etc/java", "/etc/ld.so.cache", "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d", "/etc/locale.alias", "/etc/localtime", "/etc/lsb-release", "/etc/magic", "/etc/mime.types", "/etc/nsswitch.conf",
-    "/etc/os-release", "/etc/passwd", "/etc/pki", "/etc/profile", "/etc/protocols", "/etc/python3", "/etc/resolv.conf", "/etc/services",
-    "/etc/shells", "/etc/ssl", "/etc/terminfo", "/etc/timezone", "/etc/xdg", "/proc", "/sys", "/run/systemd/resolve",
+    "/etc/alternatives",
+    "/etc/bash.bashrc",
+    "/etc/ca-certificates",
+    "/etc/debian_version",
+    "/etc/fonts",
+    "/etc/gitconfig",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hostname",
+    "/etc/hosts",
+    "/etc/inputrc",
+    "/etc/java",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/localtime",
+    "/etc/lsb-release",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/pki",
+    "/etc/profile",
+    "/etc/protocols",
+    "/etc/python3",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/shells",
+    "/etc/ssl",
+    "/etc/terminfo",
+    "/etc/timezone",
+    "/etc/xdg",
+    "/proc",
+    "/sys",
+    "/run/systemd/resolve",
 ];
 
 /// Devices that are open to everyone.
@@ -20,8 +52,27 @@ pub(super) const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/d
 
 /// Folders of tool chains below the home folder, read and run. Their files with keys lie beside these, not in them.
 const TOOL_CHAINS: &[&str] = &[
-    ".cargo/bin", ".cargo/registry", ".cargo/git", ".cargo/env", ".rustup", ".pyenv", ".nvm", ".volta", ".asdf", ".sdkman", ".deno/bin",
-    ".bun/bin", ".local/bin", ".local/lib", ".local/share/uv", ".local/share/mise", ".npm-global", ".rbenv", ".gem", ".goenv", "go",
+    ".cargo/bin",
+    ".cargo/registry",
+    ".cargo/git",
+    ".cargo/env",
+    ".rustup",
+    ".pyenv",
+    ".nvm",
+    ".volta",
+    ".asdf",
+    ".sdkman",
+    ".deno/bin",
+    ".bun/bin",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/uv",
+    ".local/share/mise",
+    ".npm-global",
+    ".rbenv",
+    ".gem",
+    ".goenv",
+    "go",
 ];
 
 /// Files and folders inside a root that make code run, or say what may: no command changes them.
@@ -49,6 +100,7 @@ pub(super) enum Kind {
 /// Tool chains of this person that are there.
 pub(super) fn tool_chains() -> Vec<PathBuf> {
     let home = std::env::home_dir().filter(|home| home.is_absolute() && home != Path::new("/"));
-    let below = |home: PathBuf| TOOL_CHAINS.iter().map(move |name| home.join(name)).filter(|path| path.exists());
+    let below =
+        |home: PathBuf| TOOL_CHAINS.iter().map(move |name| home.join(name)).filter(|path| path.exists());
     home.map(below).into_iter().flatten().collect()
 }

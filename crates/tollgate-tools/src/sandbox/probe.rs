@@ -4,7 +4,11 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Confined, Found, Level, bubble::{self, Bubble}, ruled::Ruled};
+use super::{
+    Confined, Found, Level,
+    bubble::{self, Bubble},
+    ruled::Ruled,
+};
 use crate::process::{Ended, Environment, How, Launch, Wrapper};
 
 /// No canary takes longer.
@@ -18,14 +22,19 @@ pub(super) fn probe() -> Found {
         runtime.map(|runtime| runtime.block_on(levels()))
     });
     let found = tried.ok().and_then(|thread| thread.join().ok()).and_then(Result::ok);
-    found.unwrap_or_else(|| Found { level: Level::L1, missing: vec!["The sandbox could not be tried.".to_owned()] })
+    found.unwrap_or_else(|| Found {
+        level: Level::L1,
+        missing: vec!["The sandbox could not be tried.".to_owned()],
+    })
 }
 
 async fn levels() -> Found {
     let mut missing = Vec::new();
     match canary(Level::L3).await {
         Ok(()) => return Found { level: Level::L3, missing },
-        Err(why) => missing.push(format!("{why} Install bubblewrap, or let it make user namespaces, for L3.")),
+        Err(why) => {
+            missing.push(format!("{why} Install bubblewrap, or let it make user namespaces, for L3."));
+        }
     }
     match canary(Level::L2).await {
         Ok(()) => Found { level: Level::L2, missing },
@@ -48,13 +57,20 @@ async fn canary(level: Level) -> Result<(), String> {
         std::fs::create_dir(made).map_err(|error| format!("No folder for a canary: {error}."))?;
     }
     let wrapper: std::io::Result<Arc<dyn Wrapper>> = match level {
-        Level::L3 => Bubble::new(&[root.clone()], Confined::Writing, false).map(|bubble| Arc::new(bubble) as _),
-        _ => Ruled::new(&[root.clone()], Confined::Writing, false).map(|ruled| Arc::new(ruled) as _),
+        Level::L3 => Bubble::new(std::slice::from_ref(&root), Confined::Writing, false)
+            .map(|bubble| Arc::new(bubble) as _),
+        _ => Ruled::new(std::slice::from_ref(&root), Confined::Writing, false)
+            .map(|ruled| Arc::new(ruled) as _),
     };
-    let wrapper = wrapper.map_err(|error| format!("The {} sandbox cannot be made: {error}.", level.name()))?;
+    let wrapper =
+        wrapper.map_err(|error| format!("The {} sandbox cannot be made: {error}.", level.name()))?;
     let script = "echo in > in || exit 3; echo out > ../outside/out; exit 0";
     let environment = Environment::empty().with("PATH", "/usr/bin:/bin");
-    let launch = Launch::new("sh", ["-c", script]).folder(&root).environment(environment).wrapper(wrapper).within(PATIENCE);
+    let launch = Launch::new("sh", ["-c", script])
+        .folder(&root)
+        .environment(environment)
+        .wrapper(wrapper)
+        .within(PATIENCE);
     let ended = launch.run(&CancellationToken::new()).await;
     let ended = ended.map_err(|error| format!("A command in the {} sandbox: {error}.", level.name()))?;
     held(level, &ended, outside.join("out").exists())

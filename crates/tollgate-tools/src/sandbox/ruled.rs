@@ -4,11 +4,16 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::Command,
+    sync::{Arc, OnceLock},
 };
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set,
+    remove_capability_from_bounding_set, set_capabilities,
 };
 use seccompiler::BpfProgram;
 
@@ -25,7 +30,7 @@ pub(super) struct Ruled {
     roots: Vec<PathBuf>,
     confined: Confined,
     network: bool,
-    filters: [BpfProgram; 2],
+    filters: Arc<[BpfProgram; 2]>,
     scratch: Option<Scratch>,
 }
 
@@ -36,7 +41,7 @@ struct Scratch(PathBuf);
 impl Ruled {
     pub(super) fn new(roots: &[PathBuf], confined: Confined, network: bool) -> io::Result<Self> {
         let scratch = (confined == Confined::Writing).then(Scratch::make).transpose()?;
-        let filters = [calls::filter(confined, network)?, calls::without_clone3()?];
+        let filters = filters(confined, network)?;
         Ok(Self { roots: roots.to_vec(), confined, network, filters, scratch })
     }
 
@@ -78,7 +83,11 @@ impl Ruled {
             allow(&mut rules, root, own)?;
         }
         if let Some(scratch) = &self.scratch {
-            allow(&mut rules, &scratch.0, AccessFs::from_all(WANTED) & !(AccessFs::MakeChar | AccessFs::MakeBlock))?;
+            allow(
+                &mut rules,
+                &scratch.0,
+                AccessFs::from_all(WANTED) & !(AccessFs::MakeChar | AccessFs::MakeBlock),
+            )?;
         }
         Ok(rules)
     }
@@ -93,12 +102,48 @@ impl Wrapper for Ruled {
     }
 
     fn enter(&self) -> io::Result<()> {
+        give_up_powers()?;
         let status = self.rules()?.restrict_self().map_err(io::Error::other)?;
         if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
             return Err(io::Error::other("Landlock does not hold"));
         }
         self.filters.iter().try_for_each(|filter| seccompiler::apply_filter(filter).map_err(io::Error::other))
     }
+}
+
+/// The filters, made once for each kind of command.
+fn filters(confined: Confined, network: bool) -> io::Result<Arc<[BpfProgram; 2]>> {
+    type Made = OnceLock<Arc<[BpfProgram; 2]>>;
+    static MADE: [Made; 4] = [const { OnceLock::new() }; 4];
+    let made = &MADE[usize::from(confined == Confined::Reading) * 2 + usize::from(network)];
+    if let Some(filters) = made.get() {
+        return Ok(filters.clone());
+    }
+    let filters = Arc::new([calls::filter(confined, network)?, calls::without_clone3()?]);
+    Ok(made.get_or_init(|| filters).clone())
+}
+
+/// Root keeps what it needs to work with files of others, and nothing that reaches other processes or the machine.
+fn give_up_powers() -> io::Result<()> {
+    let keep = CapabilitySet::CHOWN
+        | CapabilitySet::DAC_OVERRIDE
+        | CapabilitySet::FOWNER
+        | CapabilitySet::FSETID
+        | CapabilitySet::SETUID
+        | CapabilitySet::SETGID;
+    let has = capabilities(None)?;
+    if has.permitted.is_empty() {
+        return Ok(());
+    }
+    for power in CapabilitySet::all().difference(keep).iter() {
+        // One that this kernel does not know is one nobody has.
+        if capability_is_in_bounding_set(power).unwrap_or(false) {
+            remove_capability_from_bounding_set(power)?;
+        }
+    }
+    let rest = has.permitted & keep;
+    let sets = CapabilitySets { effective: rest, permitted: rest, inheritable: CapabilitySet::empty() };
+    Ok(set_capabilities(None, sets)?)
 }
 
 /// Allows access beneath a place. One that is not there needs no rule.

@@ -3,8 +3,7 @@
 use tree_sitter::Node;
 
 use super::{
-    Leaf, Why,
-    table,
+    Leaf, Why, table,
     walk::Walk,
     word::{Value, Word, children},
 };
@@ -16,8 +15,11 @@ impl Walk<'_> {
         for child in children(node) {
             let found = match child.kind() {
                 "variable_assignment" => {
-                    variables.push(self.slice(child).to_owned());
-                    self.variable(child)
+                    let splits = self.slice(child).starts_with("IFS=") && reads(self, node);
+                    if !splits {
+                        variables.push(self.slice(child).to_owned());
+                    }
+                    self.variable(child, splits)
                 }
                 "command_name" => match children(child).next() {
                     Some(name) => self.name(name).map(|name| words.push(name)),
@@ -45,7 +47,8 @@ impl Walk<'_> {
             self.leaves.push(Leaf::default());
             return;
         }
-        let steering: Vec<_> = variables.into_iter().filter(|text| table::is_harmless(text).is_err()).collect();
+        let steering: Vec<_> =
+            variables.into_iter().filter(|text| table::is_harmless(text).is_err()).collect();
         if !steering.is_empty() {
             // A rule that allows the command alone does not allow it with these.
             let shown = words.iter().map(|word| word.shown().to_owned());
@@ -66,12 +69,21 @@ impl Walk<'_> {
         }
     }
 
-    /// `NAME=value` before a command: only names and values that change nothing but how text looks.
-    fn variable(&mut self, node: Node<'_>) -> Result<(), Why> {
+    /// `NAME=value` before a command: only names and values that change nothing but how text looks, and before `read`
+    /// what parts its words.
+    fn variable(&mut self, node: Node<'_>, splits: bool) -> Result<(), Why> {
         let (name, word) = self.assigned(node)?;
         let Some(value) = word.text() else { return Err(Why::Variable(name)) };
+        if splits {
+            return Ok(());
+        }
         table::is_harmless(&format!("{name}={value}"))
     }
+}
+
+/// True for the builtin `read`.
+fn reads(walk: &Walk<'_>, command: Node<'_>) -> bool {
+    command.child_by_field_name("name").is_some_and(|name| walk.slice(name) == "read")
 }
 
 fn unknown(source: &str) -> Word {

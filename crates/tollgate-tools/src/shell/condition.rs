@@ -80,18 +80,24 @@ impl Walk<'_> {
                 }
                 // Both sides are counted, and a name that is counted can run what its value holds.
                 "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
-                    let number = |text: &str| text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+                    let number =
+                        |text: &str| text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
                     let (left, right) = (self.tested(*left)?, self.tested(*right)?);
-                    let counted = |word: &Word| word.text().is_some_and(|text| !text.is_empty() && number(text));
-                    let status = |word: &Word| matches!(word.source.as_str(), "$?" | "$#" | "${#}" | "\"$?\"" | "\"$#\"");
+                    let counted =
+                        |word: &Word| word.text().is_some_and(|text| !text.is_empty() && number(text));
+                    let status = |word: &Word| {
+                        matches!(word.source.as_str(), "$?" | "$#" | "${#}" | "\"$?\"" | "\"$#\"")
+                    };
                     let known = |word: &Word| counted(word) || status(word);
                     if known(&left) && known(&right) { Ok(()) } else { Err(odd()) }
                 }
                 _ => Err(odd()),
             },
-            ("word" | "string" | "raw_string" | "simple_expansion" | "expansion" | "concatenation" | "number", _) => {
-                self.tested(node).map(drop)
-            }
+            (
+                "word" | "string" | "raw_string" | "simple_expansion" | "expansion" | "concatenation"
+                | "number",
+                _,
+            ) => self.tested(node).map(drop),
             _ => Err(odd()),
         }
     }

@@ -3,8 +3,7 @@
 use tree_sitter::Node;
 
 use super::{
-    Why, expand,
-    table,
+    Why, expand, table,
     walk::Walk,
     word::{Value, Word, children},
 };
@@ -39,7 +38,8 @@ impl Walk<'_> {
             self.note(Err(Why::Dynamic(format!("for {name}"))));
         }
         self.note(table::may_be_given(name));
-        let values = if self.given.get(name) == Some(&1) { turns(&words) } else { vec![unknown()] };
+        // Inside the body it has these values, unless the body itself gives it another.
+        let values = if self.gives(body, name) { vec![unknown()] } else { turns(&words) };
         for value in values {
             self.bind(name, value);
             self.again(|walk| walk.statement(body));
@@ -124,10 +124,9 @@ impl Walk<'_> {
                 let mut word = self.word(value)?;
                 // Values are neither split nor matched against file names when they are given.
                 word.value = match word.value {
-                    Value::Glob(text) => Value::Static(text),
+                    Value::Glob(text) | Value::Static(text) => Value::Static(text),
                     Value::Dynamic { start, .. } => Value::Dynamic { start, splits: false },
                     Value::Stream => return Err(odd()),
-                    Value::Static(text) => Value::Static(text),
                 };
                 Ok((name_text, word))
             }

@@ -105,7 +105,8 @@ pub(super) fn is_name(name: &str) -> bool {
 pub(super) fn is_plain(source: &str) -> bool {
     let Some(inner) = source.strip_prefix('$') else { return false };
     let Some(inner) = inner.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
-        return is_name(inner) || (inner.len() == 1 && inner.contains(|c: char| c.is_ascii_digit() || "?#$@*!-_".contains(c)));
+        return is_name(inner)
+            || (inner.len() == 1 && inner.contains(|c: char| c.is_ascii_digit() || "?#$@*!-_".contains(c)));
     };
     if let Some(name) = inner.strip_prefix('#') {
         return is_name(name);
@@ -117,7 +118,8 @@ pub(super) fn is_plain(source: &str) -> bool {
     }
     let operators = [":-", ":+", "-", "+", "%%", "%", "##", "#", "^^", ",,"];
     let word = operators.iter().find_map(|operator| rest.strip_prefix(operator));
-    let plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./*?:, -".contains(&byte));
+    let plain =
+        |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./*?:, -".contains(&byte));
     rest.is_empty() || word.is_some_and(plain)
 }
 
@@ -194,7 +196,9 @@ fn choices(inner: &str) -> Vec<String> {
     if inner.contains(',') {
         return inner.split(',').map(str::to_owned).collect();
     }
-    let ends = inner.split_once("..").and_then(|(from, to)| Some((from.parse::<i32>().ok()?, to.parse::<i32>().ok()?)));
+    let ends = inner
+        .split_once("..")
+        .and_then(|(from, to)| Some((from.parse::<i32>().ok()?, to.parse::<i32>().ok()?)));
     match ends {
         Some((from, to)) if from.abs_diff(to) < 1000 && !inner.starts_with('0') => {
             let (low, high) = (from.min(to), from.max(to));

@@ -56,12 +56,22 @@ pub(super) fn given(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
     let known = |value: &str| {
         let (key, value) = value.split_once('=').unwrap_or((value, ""));
         let key = key.to_ascii_lowercase();
-        let word = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let word =
+            !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         match key.as_str() {
             "core.pager" => value == "cat",
             "core.fsmonitor" | "log.showsignature" => value == "false",
-            "core.quotepath" | "diff.renames" | "log.decorate" | "log.date" | "diff.noprefix" | "core.abbrev" | "advice.detachedhead"
-            | "status.short" | "column.ui" | "diff.mnemonicprefix" | "diff.algorithm" => word,
+            "core.quotepath"
+            | "diff.renames"
+            | "log.decorate"
+            | "log.date"
+            | "diff.noprefix"
+            | "core.abbrev"
+            | "advice.detachedhead"
+            | "status.short"
+            | "column.ui"
+            | "diff.mnemonicprefix"
+            | "diff.algorithm" => word,
             key => key.starts_with("color.") && word,
         }
     };
@@ -82,8 +92,12 @@ pub(super) fn formats(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
         }
         let value = value.ok_or_else(|| Why::Dynamic(format!("{name} {option}")))?;
         // A name without a percent sign may be an alias from the configuration.
-        let plain = ["", "oneline", "short", "medium", "full", "fuller", "reference", "email", "mboxrd", "raw"];
-        let own = plain.contains(&value) || value.contains('%') || value.starts_with("format:") || value.starts_with("tformat:");
+        let plain =
+            ["", "oneline", "short", "medium", "full", "fuller", "reference", "email", "mboxrd", "raw"];
+        let own = plain.contains(&value)
+            || value.contains('%')
+            || value.starts_with("format:")
+            || value.starts_with("tformat:");
         if value.contains("%G") || value.contains("signature") || (option != "--sort" && !own) {
             return Err(Why::operand(name, format!("the format `{value}` may start a program")));
         }
@@ -106,7 +120,8 @@ pub(super) fn lists(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
 
 /// `git config`: one that asks. A name with a value sets it.
 pub(super) fn config(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
-    let asks = ["--get", "--get-all", "--get-regexp", "--get-urlmatch"].iter().any(|option| parsed.has(option));
+    let asks =
+        ["--get", "--get-all", "--get-regexp", "--get-urlmatch"].iter().any(|option| parsed.has(option));
     let lists = parsed.has("-l") || parsed.has("--list");
     let first = parsed.operands.first().and_then(|word| word.text());
     let count = parsed.operands.len();
@@ -123,5 +138,9 @@ pub(super) fn config(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
 
 /// `git remote show`: a name makes it ask the server, unless `-n` says not to.
 pub(super) fn remote_show(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
-    if parsed.operands.is_empty() || parsed.has("-n") { Ok(()) } else { Err(Why::operand(name, "it asks the server")) }
+    if parsed.operands.is_empty() || parsed.has("-n") {
+        Ok(())
+    } else {
+        Err(Why::operand(name, "it asks the server"))
+    }
 }

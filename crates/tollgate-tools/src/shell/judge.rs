@@ -30,9 +30,10 @@ impl Walk<'_> {
             return judged;
         }
         self.guess(name, rest);
-        match own.is_some_and(|own| table::tells_version(own, rest)) {
-            true => Ok(()),
-            false => Err(Why::Program(name.to_owned())),
+        if own.is_some_and(|own| table::tells_version(own, rest)) {
+            Ok(())
+        } else {
+            Err(Why::Program(name.to_owned()))
         }
     }
 
@@ -126,7 +127,10 @@ impl Walk<'_> {
     fn parsed(&mut self, program: &'static Program, name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
         self.values_read(parsed)?;
         if !program.needs.is_empty() && !program.needs.split(' ').any(|option| parsed.has(option)) {
-            return Err(Why::operand(name, format!("without one of {} it does more than read", program.needs)));
+            return Err(Why::operand(
+                name,
+                format!("without one of {} it does more than read", program.needs),
+            ));
         }
         if let Some(check) = program.check {
             check(name, parsed)?;
@@ -255,8 +259,10 @@ impl Walk<'_> {
             }
             None => {
                 // Inside the working folder alone: what a program takes as a name elsewhere nobody knows.
-                let inside = |text: &&&str| !text.starts_with(['/', '~']) && !text.split('/').any(|part| part == "..");
-                let looks = |text: &&&str| text.contains(['.', '/']) && !text.contains([' ', ':', '=', '@']);
+                let inside =
+                    |text: &&&str| !text.starts_with(['/', '~']) && !text.split('/').any(|part| part == "..");
+                let plain_path = |c: char| c.is_alphanumeric() || "._-/+".contains(c);
+                let looks = |text: &&&str| text.contains(['.', '/']) && text.chars().all(plain_path);
                 plain.filter(inside).filter(looks).for_each(|text| drop(self.reading(text)));
             }
         }

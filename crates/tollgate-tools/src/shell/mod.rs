@@ -25,6 +25,10 @@ mod reach;
 mod table;
 mod script;
 mod git;
+#[cfg(test)]
+mod mutation_tests;
+#[cfg(test)]
+mod table_tests;
 
 pub use analysis::{Analysis, Leaf, analyse};
 pub use git::neutral_environment;

@@ -64,7 +64,8 @@ impl<'w> Parsed<'w> {
     ) -> Result<(Self, usize), Why> {
         let mut reader = Reader { program, name, words, at: 0, parsed: Self::default() };
         while let Some(word) = words.get(reader.at) {
-            let option = word.text().is_some_and(|text| text.starts_with('-') && text.len() > 1 && text != "--");
+            let option =
+                word.text().is_some_and(|text| text.starts_with('-') && text.len() > 1 && text != "--");
             if !option {
                 if word.text().is_none() {
                     return Err(word.dynamic());
@@ -107,10 +108,12 @@ impl<'w> Parsed<'w> {
     /// Attached values that name files to read.
     pub(super) fn attached_read(&self) -> impl Iterator<Item = &str> {
         let read = self.options.iter().filter(|given| given.reads);
-        read.flat_map(|given| given.values.last().and_then(|value| match value {
-            Text::Attached(text) => Some(text.as_str()),
-            Text::Word(_) => None,
-        }))
+        read.filter_map(|given| {
+            given.values.last().and_then(|value| match value {
+                Text::Attached(text) => Some(text.as_str()),
+                Text::Word(_) => None,
+            })
+        })
     }
 }
 
@@ -127,11 +130,15 @@ impl<'w> Reader<'_, 'w> {
     fn word(&mut self, word: &'w Word) -> Result<(), Why> {
         match &word.value {
             Value::Static(text) if text.len() > 1 && text.starts_with('-') => self.option(text, word),
-            Value::Static(_) | Value::Stream => self.operand(word),
+            Value::Static(_) | Value::Stream => {
+                self.parsed.operands.push(word);
+                Ok(())
+            }
             Value::Glob(text) => {
                 let steady = !text.starts_with(['-', '*', '?', '[']);
                 if steady || (!text.starts_with('-') && self.program.freedom == Freedom::Harmless) {
-                    self.operand(word)
+                    self.parsed.operands.push(word);
+                    Ok(())
                 } else {
                     Err(word.dynamic())
                 }
@@ -140,15 +147,11 @@ impl<'w> Reader<'_, 'w> {
                 if *splits || start.is_empty() || start.starts_with('-') {
                     Err(word.dynamic())
                 } else {
-                    self.operand(word)
+                    self.parsed.operands.push(word);
+                    Ok(())
                 }
             }
         }
-    }
-
-    fn operand(&mut self, word: &'w Word) -> Result<(), Why> {
-        self.parsed.operands.push(word);
-        Ok(())
     }
 
     fn option(&mut self, text: &str, word: &Word) -> Result<(), Why> {

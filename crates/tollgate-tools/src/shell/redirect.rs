@@ -76,7 +76,8 @@ impl Walk<'_> {
                 Ok(())
             }
             _ => {
-                let quiet = matches!(operator, ">" | ">>" | "&>" | "&>>" | ">|" | ">&") && text == "/dev/null";
+                let quiet =
+                    matches!(operator, ">" | ">>" | "&>" | "&>>" | ">|" | ">&") && text == "/dev/null";
                 if quiet && !named_descriptor {
                     return Ok(());
                 }
@@ -89,7 +90,8 @@ impl Walk<'_> {
     /// `<<< word`: text for the standard input.
     fn herestring(&mut self, node: Node<'_>) -> Result<(), Why> {
         self.gaps(node);
-        let mut words = children(node).filter(Node::is_named).filter(|child| child.kind() != "file_descriptor");
+        let mut words =
+            children(node).filter(Node::is_named).filter(|child| child.kind() != "file_descriptor");
         let word = words.next().ok_or_else(|| Why::Syntax("`<<<` without a word".to_owned()))?;
         if words.next().is_some() {
             return Err(Why::Grammar(self.slice(node).to_owned()));
@@ -139,7 +141,9 @@ impl Walk<'_> {
             if bare == mark {
                 let skipped = line.len() - line.trim_start_matches('\t').len();
                 let agrees = end.start_byte() == at || (dash && end.start_byte() == at + skipped);
-                if !agrees || body.is_some_and(|body| body.start_byte() < first || body.end_byte() > at + skipped) {
+                if !agrees
+                    || body.is_some_and(|body| body.start_byte() < first || body.end_byte() > at + skipped)
+                {
                     return Err(odd("an end that is not clear"));
                 }
                 let lines = &source[first..at];

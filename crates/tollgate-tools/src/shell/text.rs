@@ -27,10 +27,13 @@ pub(super) fn looked_at(command: &str) -> Result<(), Why> {
 
 /// A letter, digit or sign that people see, and see as itself.
 fn shows_itself(c: char) -> bool {
-    match c {
-        '\n' | '\t' | ' '..='~' => true,
-        _ if c.is_control() || c.is_whitespace() => false,
-        // Fillers, joiners, marks of direction, variation selectors, tags, full-width forms of ASCII, private use.
+    if matches!(c, '\n' | '\t' | ' '..='~') {
+        return true;
+    }
+    let hidden = c.is_control() || c.is_whitespace();
+    // Fillers, joiners, marks of direction, variation selectors, tags, full-width forms of ASCII, private use.
+    let deceives = matches!(
+        c,
         '\u{ad}'
         | '\u{34f}'
         | '\u{61c}'
@@ -59,21 +62,23 @@ fn shows_itself(c: char) -> bool {
         | '\u{ffe0}'..='\u{ffff}'
         | '\u{1d173}'..='\u{1d17a}'
         | '\u{1d400}'..='\u{1d7ff}'
-        | '\u{e0000}'..='\u{10ffff}' => false,
-        // Marks that sit on the letter before them.
-        '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' => {
-            false
-        }
-        _ => true,
-    }
+        | '\u{e0000}'..='\u{10ffff}'
+    );
+    // Marks that sit on the letter before them.
+    let combines = matches!(
+        c,
+        '\u{300}'..='\u{36f}'
+        | '\u{1ab0}'..='\u{1aff}'
+        | '\u{1dc0}'..='\u{1dff}'
+        | '\u{20d0}'..='\u{20ff}'
+    );
+    !(hidden || deceives || combines)
 }
 
 /// Words of ASCII letters with a Cyrillic, Greek, Armenian or Cherokee one between them, and signs that pass for
 /// dashes, quotes or operators outside quotes.
 fn alike(command: &str) -> Result<(), Why> {
-    let foreign = |c: char| {
-        matches!(c, '\u{370}'..='\u{3ff}' | '\u{400}'..='\u{52f}' | '\u{530}'..='\u{58f}' | '\u{13a0}'..='\u{13ff}')
-    };
+    let foreign = |c: char| matches!(c, '\u{370}'..='\u{3ff}' | '\u{400}'..='\u{52f}' | '\u{530}'..='\u{58f}' | '\u{13a0}'..='\u{13ff}');
     for word in command.split(|c: char| !c.is_alphanumeric()) {
         if word.chars().any(foreign) && word.chars().any(|c| c.is_ascii_alphabetic()) {
             return Err(Why::Lookalike(word.to_owned()));

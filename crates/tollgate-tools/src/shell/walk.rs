@@ -168,6 +168,15 @@ impl<'s> Walk<'s> {
         for child in children(node) {
             match child.kind() {
                 "|" | "|&" => {}
+                // The grammar reads `a | b | c && d` with a list between the pipes. Nothing differs but where a change
+                // of folder reaches, and so there must be none.
+                "list" => self.apart(|walk| {
+                    let before = walk.folders.clone();
+                    walk.statement(child);
+                    if walk.folders != before {
+                        walk.note(Err(Why::Grammar("a change of folder after a pipeline".to_owned())));
+                    }
+                }),
                 _ if child.is_named() => self.apart(|walk| walk.statement(child)),
                 other => self.note(Err(Why::Syntax(format!("`{other}`")))),
             }
@@ -214,13 +223,16 @@ impl<'s> Walk<'s> {
 
     /// Between the parts of a node there is nothing but blanks.
     pub(super) fn gaps(&mut self, node: Node<'_>) {
+        // A line that ends inside a simple command ends the command, whatever the grammar made of it.
+        let one_line = matches!(node.kind(), "command" | "file_redirect" | "herestring_redirect");
+        let is_gap = |text: &str| is_blank(text) && !(one_line && text.replace("\\\n", "").contains('\n'));
         let mut end = node.start_byte();
         let mut blank = true;
         for child in children(node) {
-            blank &= is_blank(self.between(end, child.start_byte()));
+            blank &= is_gap(self.between(end, child.start_byte()));
             end = child.end_byte();
         }
-        blank &= is_blank(self.between(end, node.end_byte()));
+        blank &= is_gap(self.between(end, node.end_byte()));
         if !blank {
             self.note(Err(Why::Syntax("a part of it is not grammar".to_owned())));
         }
@@ -281,6 +293,19 @@ impl<'s> Walk<'s> {
             }
         }
         self.depth -= 1;
+    }
+
+    /// True when something inside the node may give the variable a value.
+    pub(super) fn gives(&self, node: Node<'_>, name: &str) -> bool {
+        let here = match node.kind() {
+            "variable_assignment" => node.child_by_field_name("name"),
+            "for_statement" => node.child_by_field_name("variable"),
+            // `read` and its like name it among their words.
+            "word" => Some(node),
+            _ => None,
+        };
+        here.is_some_and(|here| self.slice(here) == name)
+            || children(node).filter(Node::is_named).any(|child| self.gives(child, name))
     }
 
     /// Counts what gives variables a value.

@@ -77,6 +77,10 @@ impl Walk<'_> {
         if source.starts_with('=') && source.len() > 1 {
             return Err(Why::Grammar(format!("`{source}`, which some shells expand")));
         }
+        // A brace on its own is half of a group that the grammar took for a word.
+        if matches!(source.as_str(), "{" | "}") {
+            return Err(Why::Syntax(format!("`{source}` on its own")));
+        }
         let mut pieces = Pieces { text: String::new(), glob: false, unknown: None, stream: false };
         self.piece(node, &mut pieces)?;
         if source.starts_with('~') && !(pieces.text == "~" || pieces.text.starts_with("~/")) {
@@ -154,7 +158,8 @@ impl Walk<'_> {
         match node.kind() {
             "simple_expansion" | "expansion" => {
                 if let Some(bound) = expand::variable(source).and_then(|name| self.bound(name)) {
-                    return pieces.bound(&bound.clone(), splits);
+                    pieces.bound(&bound.clone(), splits);
+                    return Ok(());
                 }
                 if !expand::is_plain(source) {
                     return Err(Why::Grammar(format!("the expansion `{source}`")));
@@ -203,7 +208,7 @@ impl Pieces {
     }
 
     /// A variable whose value is known.
-    fn bound(&mut self, value: &Value, unquoted: bool) -> Result<(), Why> {
+    fn bound(&mut self, value: &Value, unquoted: bool) {
         match value {
             // Without quotes an empty value is no word at all, and blanks make several.
             Value::Static(text) if !(unquoted && (text.is_empty() || text.contains(SPLITS))) => {
@@ -216,14 +221,13 @@ impl Pieces {
             Value::Dynamic { splits: false, .. } if !unquoted => self.unknown(false),
             _ => self.unknown(unquoted),
         }
-        Ok(())
     }
 }
 
 const SPLITS: [char; 6] = [' ', '\t', '\n', '*', '?', '['];
 
 /// All children of a node, without a cursor's life to care for.
-pub(super) fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+pub(super) fn children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let mut cursor = node.walk();
     let mut more = cursor.goto_first_child();
     std::iter::from_fn(move || {

@@ -26,7 +26,12 @@ const TRANSPARENT: &[Wrapper] = &[
     Wrapper { name: "time", options: "-p", before: 0, outside: false },
     Wrapper { name: "builtin", options: "", before: 0, outside: false },
     Wrapper { name: "nice", options: "-n= --adjustment=", before: 0, outside: true },
-    Wrapper { name: "ionice", options: "-c= -n= -t --class= --classdata= --ignore", before: 0, outside: true },
+    Wrapper {
+        name: "ionice",
+        options: "-c= -n= -t --class= --classdata= --ignore",
+        before: 0,
+        outside: true,
+    },
     Wrapper { name: "stdbuf", options: "-i= -o= -e= --input= --output= --error=", before: 0, outside: true },
     Wrapper {
         name: "timeout",
@@ -38,14 +43,51 @@ const TRANSPARENT: &[Wrapper] = &[
 
 /// Wrappers that change more than how long something may take, with how many words stand before the inner command.
 const OPAQUE: &[(&str, usize)] = &[
-    ("sudo", 0), ("doas", 0), ("nohup", 0), ("setsid", 0), ("exec", 0), ("coproc", 0), ("xargs", 0), ("parallel", 0),
-    ("watch", 0), ("strace", 0), ("ltrace", 0), ("chroot", 1), ("unshare", 0), ("nsenter", 0), ("flock", 1),
-    ("chrt", 1), ("taskset", 1), ("setarch", 0), ("busybox", 0), ("toybox", 0), ("entr", 0), ("faketime", 1),
-    ("caffeinate", 0), ("proot", 0), ("fakeroot", 0), ("eatmydata", 0), ("catchsegv", 0), ("valgrind", 0),
-    ("perf", 1), ("hyperfine", 0), ("bwrap", 0), ("firejail", 0), ("runuser", 0), ("setpriv", 0), ("prlimit", 0),
-    ("systemd-run", 0), ("dbus-run-session", 0), ("xvfb-run", 0), ("npx", 0), ("bunx", 0), ("pnpx", 0), ("uvx", 0),
+    ("sudo", 0),
+    ("doas", 0),
+    ("nohup", 0),
+    ("setsid", 0),
+    ("exec", 0),
+    ("coproc", 0),
+    ("xargs", 0),
+    ("parallel", 0),
+    ("watch", 0),
+    ("strace", 0),
+    ("ltrace", 0),
+    ("chroot", 1),
+    ("unshare", 0),
+    ("nsenter", 0),
+    ("flock", 1),
+    ("chrt", 1),
+    ("taskset", 1),
+    ("setarch", 0),
+    ("busybox", 0),
+    ("toybox", 0),
+    ("entr", 0),
+    ("faketime", 1),
+    ("caffeinate", 0),
+    ("proot", 0),
+    ("fakeroot", 0),
+    ("eatmydata", 0),
+    ("catchsegv", 0),
+    ("valgrind", 0),
+    ("perf", 1),
+    ("hyperfine", 0),
+    ("bwrap", 0),
+    ("firejail", 0),
+    ("runuser", 0),
+    ("setpriv", 0),
+    ("prlimit", 0),
+    ("systemd-run", 0),
+    ("dbus-run-session", 0),
+    ("xvfb-run", 0),
+    ("npx", 0),
+    ("bunx", 0),
+    ("pnpx", 0),
+    ("uvx", 0),
 ];
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "ash", "rbash", "su", "csh", "tcsh"];
+const SHELLS: &[&str] =
+    &["sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "ash", "rbash", "su", "csh", "tcsh"];
 
 /// The command inside, where `name` is a wrapper.
 pub(super) fn unwrap<'a>(name: &str, words: &'a [Word]) -> Option<Unwrapped<'a>> {
@@ -65,13 +107,13 @@ pub(super) fn unwrap<'a>(name: &str, words: &'a [Word]) -> Option<Unwrapped<'a>>
         "command" => return Some(command(words)),
         "env" => return Some(env(words, trusted)),
         "find" | "fd" | "fdfind" => return executes(words).map(opaque),
-        "eval" => return Some(script(words.first(), own)),
-        "trap" => return Some(script(words.first(), own)),
+        "eval" | "trap" => return Some(script(words.first(), own)),
         _ => {}
     }
     if SHELLS.contains(&own) {
         let flag = |word: &Word| {
-            word.text().is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('c'))
+            word.text()
+                .is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('c'))
         };
         let at = words.iter().position(flag)?;
         return Some(script(words.get(at + 1), own));
@@ -97,7 +139,11 @@ fn script<'a>(word: Option<&'a Word>, own: &str) -> Unwrapped<'a> {
 }
 
 fn peel<'a>(wrapper: &Wrapper, words: &'a [Word]) -> Result<&'a [Word], Why> {
-    let program = table::Program { options: wrapper.options, digits: wrapper.name == "nice", ..table::program(wrapper.name) };
+    let program = table::Program {
+        options: wrapper.options,
+        digits: wrapper.name == "nice",
+        ..table::program(wrapper.name)
+    };
     let (_, at) = Parsed::until_operand(&program, wrapper.name, words)?;
     for word in words.iter().skip(at).take(wrapper.before) {
         let text = word.text().ok_or_else(|| word.dynamic())?;
@@ -113,7 +159,11 @@ fn command(words: &[Word]) -> Unwrapped<'_> {
     match words.first().and_then(Word::text) {
         Some("-v" | "-V") => {
             let known = words[1..].iter().all(|word| word.text().is_some_and(|text| !text.starts_with('-')));
-            if known { Unwrapped::Alone } else { Unwrapped::Opaque { inner: &[], why: Why::Runs("command".to_owned()) } }
+            if known {
+                Unwrapped::Alone
+            } else {
+                Unwrapped::Opaque { inner: &[], why: Why::Runs("command".to_owned()) }
+            }
         }
         Some(text) if !text.starts_with('-') => Unwrapped::Transparent { inner: words, outside: false },
         _ => Unwrapped::Opaque { inner: after_options(words, 0), why: Why::Runs("command".to_owned()) },
@@ -122,7 +172,8 @@ fn command(words: &[Word]) -> Unwrapped<'_> {
 
 /// `env NAME=value program …`; without a program it prints the environment.
 fn env(words: &[Word], trusted: bool) -> Unwrapped<'_> {
-    let program = table::Program { options: "-i -u= -0 --ignore-environment --unset= --null", ..table::program("env") };
+    let program =
+        table::Program { options: "-i -u= -0 --ignore-environment --unset= --null", ..table::program("env") };
     let opaque = |inner, why| Unwrapped::Opaque { inner, why };
     let mut at = match Parsed::until_operand(&program, "env", words) {
         Ok((_, at)) => at,

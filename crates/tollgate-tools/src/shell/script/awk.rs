@@ -7,7 +7,18 @@ use crate::shell::{Why, options::Parsed, word::Word};
 
 /// Words that reach out of the program.
 const REACHING: [&str; 12] = [
-    "system", "getline", "close", "fflush", "ARGV", "ARGC", "PROCINFO", "/inet", "extension", "BINMODE", "dlload", "eval",
+    "system",
+    "getline",
+    "close",
+    "fflush",
+    "ARGV",
+    "ARGC",
+    "PROCINFO",
+    "/inet",
+    "extension",
+    "BINMODE",
+    "dlload",
+    "eval",
 ];
 
 /// The program, and values of `-v`.

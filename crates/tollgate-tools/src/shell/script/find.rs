@@ -1,6 +1,10 @@
 //! Words of find that are no options: folders first, then the signs of its expressions.
 
-use crate::shell::{Why, options::Parsed, word::{Value, Word}};
+use crate::shell::{
+    Why,
+    options::Parsed,
+    word::{Value, Word},
+};
 
 /// Folders and signs; whatever else stands among them is not known.
 pub(in crate::shell) fn check(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {

@@ -111,7 +111,8 @@ impl Reader<'_> {
                 self.pattern(delimiter)?;
                 self.replacement(delimiter)?;
                 // Absent: `e`, which runs the text, and `w`, which writes it.
-                self.rest = self.rest.trim_start_matches(|c: char| matches!(c, 'g' | 'p' | 'i' | 'I' | '0'..='9'));
+                self.rest =
+                    self.rest.trim_start_matches(|c: char| matches!(c, 'g' | 'p' | 'i' | 'I' | '0'..='9'));
             }
             'y' => {
                 let delimiter = self.delimiter()?;
@@ -138,7 +139,9 @@ impl Reader<'_> {
 
     fn delimiter(&mut self) -> Result<char, String> {
         let delimiter = self.rest.chars().next().ok_or("a delimiter is missing")?;
-        if delimiter.is_ascii_alphanumeric() || matches!(delimiter, '\\' | '\n' | ' ' | '\t' | ';' | '[' | ']' | '{' | '}') {
+        if delimiter.is_ascii_alphanumeric()
+            || matches!(delimiter, '\\' | '\n' | ' ' | '\t' | ';' | '[' | ']' | '{' | '}')
+        {
             return Err(format!("the delimiter `{delimiter}`"));
         }
         self.rest = &self.rest[delimiter.len_utf8()..];

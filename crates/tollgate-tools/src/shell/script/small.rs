@@ -46,7 +46,7 @@ pub(in crate::shell) fn yq(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
         Some(Some(text)) if ["system", "load", "split", "exec"].iter().any(|word| text.contains(word)) => {
             odd("the expression reaches other files or programs")
         }
-        Some(Some(text)) if matches!(text, "shell-completion" | "completion" | "eval-all" | "ea" | "e" | "eval") => {
+        Some(Some("shell-completion" | "completion" | "eval-all" | "ea" | "e" | "eval")) => {
             odd("it is not a plain expression")
         }
         Some(Some(_)) => Ok(()),
@@ -84,7 +84,9 @@ pub(in crate::shell) fn date(name: &str, parsed: &Parsed<'_>) -> Result<(), Why>
 /// `ps aux`: letters and numbers.
 pub(in crate::shell) fn ps(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
     let plain = |word: &&Word| {
-        word.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b",_=%:".contains(&byte)))
+        word.text().is_some_and(|text| {
+            text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b",_=%:".contains(&byte))
+        })
     };
     if parsed.operands.iter().all(plain) { Ok(()) } else { Err(Why::operand(name, "a word is not known")) }
 }
@@ -146,7 +148,8 @@ pub(in crate::shell) fn printf(name: &str, words: &[Word]) -> Result<Vec<Word>, 
     }
     let mut rest = format;
     while let Some((_, after)) = rest.split_once('%') {
-        let conversion = after.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #'*.$hlLqjzt".contains(c));
+        let conversion =
+            after.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #'*.$hlLqjzt".contains(c));
         if conversion.starts_with('n') {
             return Err(Why::operand(name, "`%n` gives a variable a value"));
         }
@@ -166,14 +169,22 @@ pub(in crate::shell) fn read(name: &str, parsed: &Parsed<'_>) -> Result<(), Why>
     if parsed.operands.is_empty() {
         return Err(Why::operand(name, "it needs a name"));
     }
-    parsed.operands.iter().try_for_each(|word| table::may_be_given(word.text().ok_or_else(|| word.dynamic())?))
+    parsed
+        .operands
+        .iter()
+        .try_for_each(|word| table::may_be_given(word.text().ok_or_else(|| word.dynamic())?))
 }
 
 /// `set -e`, `set -o pipefail`.
 pub(in crate::shell) fn set(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
     let known = |value: Option<&str>| matches!(value, Some("pipefail" | "errexit" | "nounset" | "noglob"));
-    let given = parsed.every_value().next().is_some() || ["-e", "-u", "-f"].iter().any(|option| parsed.has(option));
-    if given && parsed.values("-o").all(known) { Ok(()) } else { Err(Why::operand(name, "it changes the shell")) }
+    let given =
+        parsed.every_value().next().is_some() || ["-e", "-u", "-f"].iter().any(|option| parsed.has(option));
+    if given && parsed.values("-o").all(known) {
+        Ok(())
+    } else {
+        Err(Why::operand(name, "it changes the shell"))
+    }
 }
 
 /// Options of the shell about file names.

@@ -3,8 +3,7 @@
 use crate::shell::{Why, options::Parsed, word::Word};
 
 /// Absent: everything that makes, changes or unpacks files, or names a program.
-pub(in crate::shell) const OPTIONS: &str =
-    "-t -v -f= -z -j -J -a -Z -x -O -p -R --list --verbose --file= --gzip --gunzip --bzip2 --xz --zstd --lzma --auto-compress \
+pub(in crate::shell) const OPTIONS: &str = "-t -v -f= -z -j -J -a -Z -x -O -p -R --list --verbose --file= --gzip --gunzip --bzip2 --xz --zstd --lzma --auto-compress \
      --extract --get --to-stdout --wildcards --no-wildcards --exclude= --strip-components= --full-time --utc --numeric-owner --force-local \
      --block-number --quoting-style=";
 
@@ -21,7 +20,10 @@ pub(in crate::shell) fn check(name: &str, parsed: &Parsed<'_>) -> Result<(), Why
     }
     let modes = ["-t", "-x", "--list", "--extract", "--get", "-f", "--file"];
     if bundle.is_some() && modes.iter().any(|option| parsed.has(option)) {
-        return Err(Why::operand(name, "letters without a dash take the next words, whatever they look like"));
+        return Err(Why::operand(
+            name,
+            "letters without a dash take the next words, whatever they look like",
+        ));
     }
     let given = |long: &[&str], letter: char| {
         long.iter().any(|option| parsed.has(option)) || bundle.is_some_and(|letters| letters.contains(letter))
@@ -38,9 +40,10 @@ pub(in crate::shell) fn check(name: &str, parsed: &Parsed<'_>) -> Result<(), Why
     if bundle.is_some_and(|letters| letters.contains('f')) {
         archives.push(parsed.operands.get(1).and_then(|word| word.text()).map(str::to_owned));
     }
-    match archives.iter().all(|archive| archive.as_ref().is_some_and(|archive| !archive.contains(':'))) {
-        true => Ok(()),
-        false => Err(Why::operand(name, "the archive may be on another machine")),
+    if archives.iter().all(|archive| archive.as_ref().is_some_and(|archive| !archive.contains(':'))) {
+        Ok(())
+    } else {
+        Err(Why::operand(name, "the archive may be on another machine"))
     }
 }
 

@@ -7,8 +7,8 @@ use crate::shell::{
 
 /// Tests of one word. `-v` and `-R` are absent: they read a name, and a subscript in it can run something.
 pub(in crate::shell) const UNARY: [&str; 23] = [
-    "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-n", "-N", "-O", "-G", "-p", "-r", "-s", "-S",
-    "-t", "-u", "-w", "-x", "-z",
+    "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-n", "-N", "-O", "-G", "-p", "-r", "-s",
+    "-S", "-t", "-u", "-w", "-x", "-z",
 ];
 const BINARY: [&str; 14] =
     ["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
@@ -24,12 +24,15 @@ pub(in crate::shell) fn judge(program: &str, words: &[Word]) -> Result<(), Why> 
     if words.iter().any(|word| matches!(word.value, Value::Dynamic { splits: true, .. } | Value::Glob(_))) {
         // Unquoted, one word can become an operator and its operand.
         let alone = words.len() == 2 && words[0].text().is_some_and(|text| matches!(text, "-n" | "-z"));
-        return if alone && !matches!(words[1].value, Value::Glob(_)) { Ok(()) } else { odd("a word without quotes can be a test") };
+        return if alone && !matches!(words[1].value, Value::Glob(_)) {
+            Ok(())
+        } else {
+            odd("a word without quotes can be a test")
+        };
     }
     match words {
-        [] => Ok(()),
+        [] | [_] if words.first().is_none_or(|word| word.text() != Some("!")) => Ok(()),
         [first, rest @ ..] if first.text() == Some("!") => judge(program, rest),
-        [_] => Ok(()),
         [operator, _] => match operator.text() {
             Some(operator) if UNARY.contains(&operator) => Ok(()),
             Some(operator) => odd(&format!("the test `{operator}` is not known to only look")),

@@ -1,6 +1,11 @@
 //! Programs that look at files and folders, not into them.
 
-use super::{ANY, Freedom::{Harmless, Pure}, Operands::{Paths, Words}, Program, program};
+use super::{
+    ANY,
+    Freedom::{Harmless, Pure},
+    Operands::{Paths, Words},
+    Program, program,
+};
 
 const LS: &str = "-a -A -b -B -c -C -d -D -f -F -g -G -h -H -i -I= -k -l -L -m -n -N -o -p -q -Q -r -R -s -S -t -T= -u -U -v \
                   -w= -x -X -Z -1 --all --almost-all --author --escape --block-size= --ignore-backups --color? --directory \
@@ -65,14 +70,38 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program { freedom: Pure, ..program("basename dirname") },
     Program { options: "-p -P --portability", operands: Words(ANY), ..program("pathchk") },
-    Program { options: "-m -o -l -n -v -x --modes --owners --long --nosymlinks --vertical", operands: Paths(ANY), ..program("namei") },
+    Program {
+        options: "-m -o -l -n -v -x --modes --owners --long --nosymlinks --vertical",
+        operands: Paths(ANY),
+        ..program("namei")
+    },
     Program { options: "-a -d -l -p -R -v", operands: Paths(ANY), ..program("lsattr") },
-    Program { options: "-a -c -d -e -E -n -p -R -L -P -s -t --access --default --omit-header --all-effective --recursive --logical --physical --tabular --numeric --absolute-names", operands: Paths(ANY), ..program("getfacl") },
-    Program { options: "-d -n= -e= -h -m= -R -L -P --dump --name= --encoding= --no-dereference --match= --only-values --recursive --absolute-names", operands: Paths(ANY), ..program("getfattr") },
-    Program { options: "-a -b -d -e= -f -h -i -I= -J -l -m -n -o= -O -p -P -r -s -S -t -T? -z -x= --all --bytes --json --list --output= --noheadings --fs --paths --pairs --raw --tree?", operands: Paths(ANY), ..program("lsblk") },
-    Program { options: "-A -a -b -c -D -f= -J -l -n -o= -P -r -R -t= -T= -u --all --json --list --output= --noheadings --raw --types= --target= --source= -S= --df -s", operands: Words(2), ..program("findmnt") },
+    Program {
+        options: "-a -c -d -e -E -n -p -R -L -P -s -t --access --default --omit-header --all-effective --recursive --logical --physical --tabular --numeric --absolute-names",
+        operands: Paths(ANY),
+        ..program("getfacl")
+    },
+    Program {
+        options: "-d -n= -e= -h -m= -R -L -P --dump --name= --encoding= --no-dereference --match= --only-values --recursive --absolute-names",
+        operands: Paths(ANY),
+        ..program("getfattr")
+    },
+    Program {
+        options: "-a -b -d -e= -f -h -i -I= -J -l -m -n -o= -O -p -P -r -s -S -t -T? -z -x= --all --bytes --json --list --output= --noheadings --fs --paths --pairs --raw --tree?",
+        operands: Paths(ANY),
+        ..program("lsblk")
+    },
+    Program {
+        options: "-A -a -b -c -D -f= -J -l -n -o= -P -r -R -t= -T= -u --all --json --list --output= --noheadings --raw --types= --target= --source= -S= --df -s",
+        operands: Words(2),
+        ..program("findmnt")
+    },
     Program { options: "-l", ..program("mount") },
-    Program { options: "-a -s --all --skip-alias --skip-dot --skip-tilde --show-dot --show-tilde", operands: Words(ANY), ..program("which") },
+    Program {
+        options: "-a -s --all --skip-alias --skip-dot --skip-tilde --show-dot --show-tilde",
+        operands: Words(ANY),
+        ..program("which")
+    },
     Program { options: "-b -m -s -u -l", operands: Words(ANY), ..program("whereis") },
     // Absent: whatever starts a pager or builds a cache.
     Program {

@@ -1,6 +1,10 @@
 //! git: commands that only read, once what a repository could have it run is switched off (see `git.rs`).
 
-use super::{ANY, Operands::{None as Nothing, Paths, Revisions, Words}, Program, program};
+use super::{
+    ANY,
+    Operands::{None as Nothing, Paths, Revisions, Words},
+    Program, program,
+};
 use crate::shell::git as checks;
 
 /// Options of everything that shows differences. Absent: --ext-diff, --textconv, --output.
@@ -35,7 +39,7 @@ const LOG: &str = diff_options!(
      --simplify-merges --ancestry-path? --show-pulls --date-order --author-date-order --topo-order --reverse --no-walk? --do-walk \
      --pretty? --format= --abbrev-commit --no-abbrev-commit --encoding= --expand-tabs? --no-expand-tabs --notes? --no-notes \
      --show-notes? --relative-date --date= --parents --children --diff-merges= --no-diff-merges --dd --remerge-diff -t --mailmap \
-     --no-mailmap --use-mailmap --no-use-mailmap --full-diff --ignore-missing --reflog --clear-decorations --summary --no-commit-id \
+     --no-mailmap --use-mailmap --no-use-mailmap --full-diff --ignore-missing --reflog --clear-decorations --no-commit-id \
      --root -r"
 );
 
@@ -55,18 +59,40 @@ const COMMANDS: &[Program] = &[
         operands: Paths(ANY),
         ..program("status")
     },
-    Program { options: LOG, operands: Revisions, digits: true, check: Some(checks::formats), ..program("log show whatchanged") },
-    Program { options: DIFF, operands: Revisions, ..program("diff") },
-    Program { options: LOG, operands: Revisions, digits: true, check: Some(checks::formats), ..program("diff-tree diff-index diff-files") },
-    Program { options: LIST_REVISIONS, operands: Revisions, digits: true, check: Some(checks::formats), ..program("rev-list") },
     Program {
-        options: "-s -n -e -c -w? --summary --numbered --email --committer --author --group= --format= --all --no-merges --merges --since= \
+        options: LOG,
+        operands: Revisions,
+        digits: true,
+        check: Some(checks::formats),
+        ..program("log show whatchanged")
+    },
+    Program { options: DIFF, operands: Revisions, ..program("diff") },
+    Program {
+        options: LOG,
+        operands: Revisions,
+        digits: true,
+        check: Some(checks::formats),
+        ..program("diff-tree diff-index diff-files")
+    },
+    Program {
+        options: LIST_REVISIONS,
+        operands: Revisions,
+        digits: true,
+        check: Some(checks::formats),
+        ..program("rev-list")
+    },
+    Program {
+        options: "-s -n -e -c -w? --summary --numbered --email --committer --group= --format= --all --no-merges --merges --since= \
                   --until= --after= --before= --author= --grep= --max-count= --first-parent --branches? --tags? --remotes?",
         operands: Revisions,
         check: Some(checks::formats),
         ..program("shortlog")
     },
-    Program { options: "--date= --left-right --no-notes --no-dual-color --creation-factor= --no-patch -s --stat? --color? --no-color", operands: Revisions, ..program("range-diff") },
+    Program {
+        options: "--date= --left-right --no-notes --no-dual-color --creation-factor= --no-patch -s --stat? --color? --no-color",
+        operands: Revisions,
+        ..program("range-diff")
+    },
     Program {
         options: "-b -l -t -p -n -f -s -e -w -c -L= -M? -C? -S=r --root --show-stats --porcelain --line-porcelain --incremental --encoding= \
                   --show-name --show-number --show-email --abbrev= --date= --since= --first-parent --reverse= --ignore-rev= \
@@ -128,7 +154,11 @@ const COMMANDS: &[Program] = &[
         operands: Paths(ANY),
         ..program("ls-files")
     },
-    Program { options: "-d -r -t -l -z --long --name-only --name-status --object-only --full-name --full-tree --abbrev? --format=", operands: Revisions, ..program("ls-tree") },
+    Program {
+        options: "-d -r -t -l -z --long --name-only --name-status --object-only --full-name --full-tree --abbrev? --format=",
+        operands: Revisions,
+        ..program("ls-tree")
+    },
     // Absent: --textconv, --filters.
     Program {
         options: "-t -s -e -p -Z -z --allow-unknown-type --batch? --batch-check? --batch-all-objects --unordered --follow-symlinks --buffer \
@@ -136,7 +166,11 @@ const COMMANDS: &[Program] = &[
         operands: Words(2),
         ..program("cat-file")
     },
-    Program { options: "-q -d -s --head --heads --branches --tags --dereference --hash? --verify --abbrev? --quiet --exclude-existing? --exists", operands: Words(ANY), ..program("show-ref") },
+    Program {
+        options: "-q -d -s --head --heads --branches --tags --dereference --hash? --verify --abbrev? --quiet --exclude-existing? --exists",
+        operands: Words(ANY),
+        ..program("show-ref")
+    },
     Program {
         options: "--count= --sort= --format= --color? --points-at= --merged=+ --no-merged=+ --contains=+ --no-contains=+ --ignore-case \
                   --omit-empty --exclude= --include-root-refs --stdin -s -p --shell --perl --python --tcl",
@@ -145,24 +179,74 @@ const COMMANDS: &[Program] = &[
         ..program("for-each-ref")
     },
     // A second word sets it.
-    Program { options: "-q --short --quiet --recurse --no-recurse", operands: Words(1), ..program("symbolic-ref") },
-    Program { options: "-a --all --octopus --is-ancestor --independent --fork-point", operands: Words(ANY), ..program("merge-base") },
+    Program {
+        options: "-q --short --quiet --recurse --no-recurse",
+        operands: Words(1),
+        ..program("symbolic-ref")
+    },
+    Program {
+        options: "-a --all --octopus --is-ancestor --independent --fork-point",
+        operands: Words(ANY),
+        ..program("merge-base")
+    },
     Program { options: "-v --abbrev?", operands: Words(3), ..program("cherry") },
-    Program { options: "--dirty? --broken? --all --tags --contains --abbrev= --candidates= --exact-match --debug --long --match= --exclude= --always --first-parent", operands: Words(ANY), ..program("describe") },
-    Program { options: "--tags --refs= --exclude= --all --annotate-stdin --name-only --no-undefined --always", operands: Words(ANY), ..program("name-rev") },
-    Program { options: "-r -a --remotes --all --current --topo-order --date-order --sparse --more= --list --merge-base --independent --no-name --sha1-name --topics --color? --no-color", operands: Words(ANY), ..program("show-branch") },
+    Program {
+        options: "--dirty? --broken? --all --tags --contains --abbrev= --candidates= --exact-match --debug --long --match= --exclude= --always --first-parent",
+        operands: Words(ANY),
+        ..program("describe")
+    },
+    Program {
+        options: "--tags --refs= --exclude= --all --annotate-stdin --name-only --no-undefined --always",
+        operands: Words(ANY),
+        ..program("name-rev")
+    },
+    Program {
+        options: "-r -a --remotes --all --current --topo-order --date-order --sparse --more= --list --merge-base --independent --no-name --sha1-name --topics --color? --no-color",
+        operands: Words(ANY),
+        ..program("show-branch")
+    },
     Program { options: "-v -H --verbose --human-readable", ..program("count-objects") },
-    Program { options: "-q -v -n -z --quiet --verbose --stdin --non-matching --no-index", operands: Paths(ANY), ..program("check-ignore") },
-    Program { options: "-a -z --all --cached --stdin --source=", operands: Words(ANY), ..program("check-attr") },
-    Program { options: "-t= --stdin --no-filters --literally", operands: Paths(ANY), ..program("hash-object") },
+    Program {
+        options: "-q -v -n -z --quiet --verbose --stdin --non-matching --no-index",
+        operands: Paths(ANY),
+        ..program("check-ignore")
+    },
+    Program {
+        options: "-a -z --all --cached --stdin --source=",
+        operands: Words(ANY),
+        ..program("check-attr")
+    },
+    Program {
+        options: "-t= --stdin --no-filters --literally",
+        operands: Paths(ANY),
+        ..program("hash-object")
+    },
     Program { subcommands: STASH, ..program("stash") },
-    Program { options: LOG, operands: Nothing, digits: true, alone: true, check: Some(checks::formats), subcommands: REFLOG, ..program("reflog") },
+    Program {
+        options: LOG,
+        operands: Nothing,
+        digits: true,
+        alone: true,
+        check: Some(checks::formats),
+        subcommands: REFLOG,
+        ..program("reflog")
+    },
     Program { subcommands: WORKTREE, ..program("worktree") },
     Program { subcommands: NOTES, ..program("notes") },
     Program { subcommands: BISECT, ..program("bisect") },
-    Program { options: "-n -d -x -X -q -e= --dry-run --quiet --exclude=", operands: Paths(ANY), needs: "-n --dry-run", ..program("clean") },
+    Program {
+        options: "-n -d -x -X -q -e= --dry-run --quiet --exclude=",
+        operands: Paths(ANY),
+        needs: "-n --dry-run",
+        ..program("clean")
+    },
     // Absent: --apply, --index, --cached and whatever else would do it.
-    Program { options: "-p= -R -v -C= --check --stat --numstat --summary --directory= --exclude= --include= --ignore-space-change --ignore-whitespace --verbose --reverse --unidiff-zero --recount", operands: Paths(ANY), needs: "--check --stat --numstat --summary", ..program("apply") },
+    Program {
+        options: "-p= -R -v -C= --check --stat --numstat --summary --directory= --exclude= --include= --ignore-space-change --ignore-whitespace --verbose --reverse --unidiff-zero --recount",
+        operands: Paths(ANY),
+        needs: "--check --stat --numstat --summary",
+        ..program("apply")
+    },
     Program { options: "--build-options", ..program("version") },
 ];
 
@@ -179,11 +263,29 @@ const REMOTE: &[Program] = &[
     Program { options: "-n", operands: Words(ANY), check: Some(checks::remote_show), ..program("show") },
 ];
 const STASH: &[Program] = &[
-    Program { options: LOG, operands: Words(ANY), digits: true, check: Some(checks::formats), ..program("list") },
-    Program { options: LOG, operands: Words(1), digits: true, check: Some(checks::formats), ..program("show") },
+    Program {
+        options: LOG,
+        operands: Words(ANY),
+        digits: true,
+        check: Some(checks::formats),
+        ..program("list")
+    },
+    Program {
+        options: LOG,
+        operands: Words(1),
+        digits: true,
+        check: Some(checks::formats),
+        ..program("show")
+    },
 ];
 const REFLOG: &[Program] = &[
-    Program { options: LOG, operands: Words(ANY), digits: true, check: Some(checks::formats), ..program("show") },
+    Program {
+        options: LOG,
+        operands: Words(ANY),
+        digits: true,
+        check: Some(checks::formats),
+        ..program("show")
+    },
     Program { operands: Words(1), ..program("exists") },
 ];
 const WORKTREE: &[Program] = &[Program { options: "-v -z --verbose --porcelain", ..program("list") }];

@@ -12,11 +12,7 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use super::{
-    Why,
-    options::Parsed,
-    word::Word,
-};
+use super::{Why, options::Parsed, word::Word};
 
 mod text;
 mod files;
@@ -45,15 +41,20 @@ pub(super) struct Program {
     /// One of these must be given, or it does more than read.
     pub(super) needs: &'static str,
     /// What options and operands must fulfil together.
-    pub(super) check: Option<fn(&str, &Parsed<'_>) -> Result<(), Why>>,
+    pub(super) check: Option<Check>,
     /// Judges the words as they are, in place of everything else, and says which files are read.
-    pub(super) raw: Option<fn(&str, &[Word]) -> Result<Vec<Word>, Why>>,
+    pub(super) raw: Option<Raw>,
     pub(super) subcommands: &'static [Program],
     /// Without a subcommand it only shows something.
     pub(super) alone: bool,
     /// Part of the shell, and no program.
     pub(super) builtin: bool,
 }
+
+/// Looks at what the list of options cannot say.
+pub(super) type Check = fn(&str, &Parsed<'_>) -> Result<(), Why>;
+/// Judges bare words, and says which files are read.
+pub(super) type Raw = fn(&str, &[Word]) -> Result<Vec<Word>, Why>;
 
 /// What the words that are no options are.
 pub(super) enum Operands {

@@ -1,6 +1,11 @@
 //! Programs that search.
 
-use super::{ANY, Freedom::Harmless, Operands::{Checked, PatternThenPaths, Words}, Program, Style, program};
+use super::{
+    ANY,
+    Freedom::Harmless,
+    Operands::{Checked, PatternThenPaths, Words},
+    Program, Style, program,
+};
 use crate::shell::script::find;
 
 const GREP: &str = "-a -A= -b -B= -c -C= -d= -D= -e= -E -f=r -F -G -h -H -i -I -l -L -m= -n -o -P -q -r -R -s -T -U -u -v -V -w -x \
@@ -13,7 +18,13 @@ const GREP: &str = "-a -A= -b -B= -c -C= -d= -D= -e= -E -f=r -F -G -h -H -i -I -
                     --line-buffered --binary --no-group-separator --group-separator=";
 
 pub(super) const PROGRAMS: &[Program] = &[
-    Program { options: GREP, operands: PatternThenPaths, digits: true, freedom: Harmless, ..program("grep egrep fgrep") },
+    Program {
+        options: GREP,
+        operands: PatternThenPaths,
+        digits: true,
+        freedom: Harmless,
+        ..program("grep egrep fgrep")
+    },
     Program {
         options: "-a -A= -b -B= -c -C= -e= -E -F -h -H -i -l -L -m= -n -o -P -q -s -v -w -x --ignore-case --count --line-number \
                   --files-with-matches --word-regexp --invert-match --regexp= --only-matching --max-count= --color?",

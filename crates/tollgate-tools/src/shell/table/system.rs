@@ -12,20 +12,45 @@ pub(super) const PROGRAMS: &[Program] = &[
         check: Some(small::date),
         ..program("date")
     },
-    Program { options: "-a -s -n -r -v -m -p -i -o --all --kernel-name --nodename --kernel-release --kernel-version --machine --processor --hardware-platform --operating-system", ..program("uname") },
+    Program {
+        options: "-a -s -n -r -v -m -p -i -o --all --kernel-name --nodename --kernel-release --kernel-version --machine --processor --hardware-platform --operating-system",
+        ..program("uname")
+    },
     // Absent: names, which set it, and whatever asks a name server.
     Program { options: "-s -I --short --all-ip-addresses", ..program("hostname") },
-    Program { options: "-a -g -G -n -r -u -z -Z --context --group --groups --name --real --user --zero", operands: Words(ANY), ..program("id") },
-    Program { options: "-a -b -d -H -l -m -p -q -r -s -t -T -u -w --all --boot --count --dead --heading --login --message --process --runlevel --short --time --users", operands: Words(2), ..program("who") },
+    Program {
+        options: "-a -g -G -n -r -u -z -Z --context --group --groups --name --real --user --zero",
+        operands: Words(ANY),
+        ..program("id")
+    },
+    Program {
+        options: "-a -b -d -H -l -m -p -q -r -s -t -T -u -w --all --boot --count --dead --heading --login --message --process --runlevel --short --time --users",
+        operands: Words(2),
+        ..program("who")
+    },
     Program { operands: Words(ANY), ..program("groups") },
     Program { ..program("whoami logname arch users lsmem") },
     Program { options: "-s --silent --quiet", ..program("tty") },
     Program { options: "--all --ignore=", ..program("nproc") },
     Program { options: "-p -s --pretty --since", ..program("uptime") },
-    Program { options: "-h -s -f -o -i -u -c -p --short --no-header --from", operands: Words(1), ..program("w") },
-    Program { options: "-b -k -m -g -h -w -t -l -s= -c= --bytes --kibi --mebi --gibi --human --wide --total --lohi --si --kilo --mega --giga", ..program("free") },
-    Program { options: "-a -f -m -n -s -d -w -t -S= --active --forks --slabs --stats --disk --wide --timestamp", operands: Words(2), ..program("vmstat") },
-    Program { options: "-e? -p? -a -b -c -J -x -y -r -B --all --extended? --parse? --json --online --offline --bytes", ..program("lscpu") },
+    Program {
+        options: "-h -s -f -o -i -u -c -p --short --no-header --from",
+        operands: Words(1),
+        ..program("w")
+    },
+    Program {
+        options: "-b -k -m -g -h -w -t -l -s= -c= --bytes --kibi --mebi --gibi --human --wide --total --lohi --si --kilo --mega --giga",
+        ..program("free")
+    },
+    Program {
+        options: "-a -f -m -n -s -d -w -t -S= --active --forks --slabs --stats --disk --wide --timestamp",
+        operands: Words(2),
+        ..program("vmstat")
+    },
+    Program {
+        options: "-e? -p? -a -b -c -J -x -y -r -B --all --extended? --parse? --json --online --offline --bytes",
+        ..program("lscpu")
+    },
     Program { options: "-v -vv -k -n -nn -t -D -mm -m -x -xxx -s= -d=", ..program("lspci") },
     Program {
         options: "-A -a -d -e -f -F -j -l -L -M -N -T -y -Z -w -c -x -h -H -m -r -s -S -v -u= -U= -p= -q= -t= -g= -G= -C= -o= -O= -k= --deselect \
@@ -35,12 +60,27 @@ pub(super) const PROGRAMS: &[Program] = &[
         check: Some(small::ps),
         ..program("ps")
     },
-    Program { options: "-a -c -d= -f -g= -G= -i -l -n -o -P= -s= -t= -u= -U= -v -w -x --list-name --list-full --count --delimiter= --full --pgroup= --group= --ignore-case --newest --oldest --parent= --session= --terminal= --euid= --uid= --inverse --exact", operands: Words(1), ..program("pgrep") },
+    Program {
+        options: "-a -c -d= -f -g= -G= -i -l -n -o -P= -s= -t= -u= -U= -v -w -x --list-name --list-full --count --delimiter= --full --pgroup= --group= --ignore-case --newest --oldest --parent= --session= --terminal= --euid= --uid= --inverse --exact",
+        operands: Words(1),
+        ..program("pgrep")
+    },
     Program { options: "-s -c -q -x -w -o= -S=", operands: Words(ANY), ..program("pidof") },
-    Program { options: "-a -A -c -g -G -h -H= -l -n -N -p -s -S -t -T -u -U -Z --arguments --ascii --compact-not --show-pgids --show-pids --numeric-sort --show-parents --long", operands: Words(1), ..program("pstree") },
-    Program { options: "-b -c -d= -e= -H -i -n= -o= -O -p= -s -S -u= -U= -w? -1 -E=", needs: "-b", ..program("top") },
+    Program {
+        options: "-a -A -c -g -G -h -H= -l -n -N -p -s -S -t -T -u -U -Z --arguments --ascii --compact-not --show-pgids --show-pids --numeric-sort --show-parents --long",
+        operands: Words(1),
+        ..program("pstree")
+    },
+    Program {
+        options: "-b -c -d= -e= -H -i -n= -o= -O -p= -s -S -u= -U= -w? -1 -E=",
+        needs: "-b",
+        ..program("top")
+    },
     // Absent: -c, -C, -D, -E, -n, which change the log, -H, which starts a pager, and -w.
-    Program { options: "-d -e -f= -F=r -k -l= -L? -P -r -S -t -T -u -x --color? --ctime --decode --facility= --kernel --level= --notime --nopager --raw --reltime --show-delta --time-format= --userspace --since= --until=", ..program("dmesg") },
+    Program {
+        options: "-d -e -f= -F=r -k -l= -L? -P -r -S -t -T -u -x --color? --ctime --decode --facility= --kernel --level= --notime --nopager --raw --reltime --show-delta --time-format= --userspace --since= --until=",
+        ..program("dmesg")
+    },
     // Absent: --rotate, --flush, --sync, --vacuum-*, --update-catalog, --setup-keys and hosts.
     Program {
         options: "-a -b? -e -k -l -m -n= -o= -p= -q -r -S= -t= -u= -U= -x --all --boot? --dmesg --full --no-full --lines= --list-boots --no-pager \
@@ -51,17 +91,47 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program { freedom: Pure, ..program("sleep") },
     Program { options: "-0 --null", operands: Words(ANY), ..program("printenv") },
-    Program { options: "-a -c -k -m --all-locales --category-name --keyword-name --charmaps", operands: Words(ANY), ..program("locale") },
+    Program {
+        options: "-a -c -k -m --all-locales --category-name --keyword-name --charmaps",
+        operands: Words(ANY),
+        ..program("locale")
+    },
     Program { options: "-a -v=", operands: Words(2), ..program("getconf") },
     // Other databases are looked up over the network.
     Program { operands: Words(ANY), check: Some(small::getent), ..program("getent") },
-    Program { options: "-a -A -b -e -N -n -q -r= --all --values --names --ignore --quiet --pattern= --deprecated", operands: Words(ANY), check: Some(small::sysctl), ..program("sysctl") },
+    Program {
+        options: "-a -A -b -e -N -n -q -r= --all --values --names --ignore --quiet --pattern= --deprecated",
+        operands: Words(ANY),
+        check: Some(small::sysctl),
+        ..program("sysctl")
+    },
     Program { options: "-l", needs: "-l", ..program("crontab") },
     Program { operands: Words(1), check: Some(small::tput), ..program("tput") },
-    Program { options: "-l -L -s -S -p -c -V --list --listfiles --status --search --print-avail --get-selections --print-architecture --no-pager", operands: Words(ANY), needs: "-l -L -s -S -p --list --listfiles --status --search --print-avail --get-selections --print-architecture", ..program("dpkg") },
-    Program { options: "-W -l -L -s -S -p -f= --show --list --listfiles --status --search --print-avail --showformat= --no-pager", operands: Words(ANY), needs: "-W -l -L -s -S -p --show --list --listfiles --status --search --print-avail", ..program("dpkg-query") },
-    Program { options: "-q -a -i -l -f -c -d -s --query --all --info --list --file --changelog --docfiles --state --requires --provides --last", operands: Words(ANY), needs: "-q --query", check: Some(small::no_url), ..program("rpm") },
-    Program { options: "-version --version -showversion -fullversion --show-version", style: Style::Long, needs: "-version --version -showversion -fullversion --show-version", ..program("java javac") },
+    Program {
+        options: "-l -L -s -S -p -c -V --list --listfiles --status --search --print-avail --get-selections --print-architecture --no-pager",
+        operands: Words(ANY),
+        needs: "-l -L -s -S -p --list --listfiles --status --search --print-avail --get-selections --print-architecture",
+        ..program("dpkg")
+    },
+    Program {
+        options: "-W -l -L -s -S -p -f= --show --list --listfiles --status --search --print-avail --showformat= --no-pager",
+        operands: Words(ANY),
+        needs: "-W -l -L -s -S -p --show --list --listfiles --status --search --print-avail",
+        ..program("dpkg-query")
+    },
+    Program {
+        options: "-q -a -i -l -f -c -d -s --query --all --info --list --file --changelog --docfiles --state --requires --provides --last",
+        operands: Words(ANY),
+        needs: "-q --query",
+        check: Some(small::no_url),
+        ..program("rpm")
+    },
+    Program {
+        options: "-version --version -showversion -fullversion --show-version",
+        style: Style::Long,
+        needs: "-version --version -showversion -fullversion --show-version",
+        ..program("java javac")
+    },
     // Without of= it writes to the standard output.
     Program { raw: Some(small::dd), ..program("dd") },
 ];

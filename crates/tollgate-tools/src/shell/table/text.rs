@@ -1,9 +1,15 @@
 //! Programs that read text and print text.
 
-use super::{ANY, Freedom::{Harmless, Pure}, Operands::{Checked, Paths, Words}, Program, Style, program};
+use super::{
+    ANY,
+    Freedom::{Harmless, Pure},
+    Operands::{Checked, Paths, Words},
+    Program, Style, program,
+};
 use crate::shell::script::{awk, sed, small};
 
-const SUMS: &str = "-b -t -c -w -z --binary --text --check --tag --zero --ignore-missing --quiet --status --strict --warn";
+const SUMS: &str =
+    "-b -t -c -w -z --binary --text --check --tag --zero --ignore-missing --quiet --status --strict --warn";
 
 pub(super) const PROGRAMS: &[Program] = &[
     Program {
@@ -13,7 +19,12 @@ pub(super) const PROGRAMS: &[Program] = &[
         freedom: Harmless,
         ..program("cat")
     },
-    Program { options: "-b -r -s= --before --regex --separator=", operands: Paths(ANY), freedom: Harmless, ..program("tac") },
+    Program {
+        options: "-b -r -s= --before --regex --separator=",
+        operands: Paths(ANY),
+        freedom: Harmless,
+        ..program("tac")
+    },
     Program { operands: Paths(ANY), freedom: Harmless, ..program("rev") },
     Program {
         options: "-b= -d= -f= -h= -i= -l= -n= -p -s= -v= -w= --body-numbering= --number-format= --number-separator= \
@@ -65,7 +76,12 @@ pub(super) const PROGRAMS: &[Program] = &[
         operands: Words(2),
         ..program("tr")
     },
-    Program { options: "-d= -s -z --delimiters= --serial --zero-terminated", operands: Paths(ANY), freedom: Harmless, ..program("paste") },
+    Program {
+        options: "-d= -s -z --delimiters= --serial --zero-terminated",
+        operands: Paths(ANY),
+        freedom: Harmless,
+        ..program("paste")
+    },
     Program {
         options: "-a= -e= -i -j= -o= -t= -v= -1= -2= -z --ignore-case --check-order --nocheck-order --header \
                   --zero-terminated",
@@ -79,7 +95,13 @@ pub(super) const PROGRAMS: &[Program] = &[
         freedom: Harmless,
         ..program("comm")
     },
-    Program { options: "-b -s -w= --bytes --spaces --width=", operands: Paths(ANY), digits: true, freedom: Harmless, ..program("fold") },
+    Program {
+        options: "-b -s -w= --bytes --spaces --width=",
+        operands: Paths(ANY),
+        digits: true,
+        freedom: Harmless,
+        ..program("fold")
+    },
     Program {
         options: "-c -p= -s -t -u -w= -g= --crown-margin --prefix= --split-only --tagged-paragraph --uniform-spacing --width= --goal=",
         operands: Paths(ANY),
@@ -87,7 +109,13 @@ pub(super) const PROGRAMS: &[Program] = &[
         freedom: Harmless,
         ..program("fmt")
     },
-    Program { options: "-i -t= -a --initial --tabs= --all --first-only", operands: Paths(ANY), digits: true, freedom: Harmless, ..program("expand unexpand") },
+    Program {
+        options: "-i -t= -a --initial --tabs= --all --first-only",
+        operands: Paths(ANY),
+        digits: true,
+        freedom: Harmless,
+        ..program("expand unexpand")
+    },
     Program {
         options: "-t -s= -x -c= -n -e -N= -o= -R= -H= -l= -J -T= -W= -d -L --table --separator= --fillrows --columns= \
                   --output-width= --table-columns= --output-separator= --table-right= --table-hide= --json --table-name= \
@@ -125,17 +153,36 @@ pub(super) const PROGRAMS: &[Program] = &[
         check: Some(small::no_response_file),
         ..program("strings")
     },
-    Program { options: "-d -D -i -w= --decode --ignore-garbage --wrap=", operands: Paths(1), freedom: Harmless, ..program("base64 base32") },
+    Program {
+        options: "-d -D -i -w= --decode --ignore-garbage --wrap=",
+        operands: Paths(1),
+        freedom: Harmless,
+        ..program("base64 base32")
+    },
     Program {
         options: "-d -i -w= --decode --ignore-garbage --wrap= --base64 --base64url --base32 --base32hex --base16 --base2msbf \
                   --base2lsbf --z85",
         operands: Paths(1),
         ..program("basenc")
     },
-    Program { options: SUMS, operands: Paths(ANY), freedom: Harmless, ..program("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum") },
-    Program { options: "-a= -b -c -l= -t -w -z --algorithm= --check --length= --tag --untagged --raw --zero --ignore-missing --quiet --status --strict --warn", operands: Paths(ANY), freedom: Harmless, ..program("b2sum cksum") },
+    Program {
+        options: SUMS,
+        operands: Paths(ANY),
+        freedom: Harmless,
+        ..program("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum")
+    },
+    Program {
+        options: "-a= -b -c -l= -t -w -z --algorithm= --check --length= --tag --untagged --raw --zero --ignore-missing --quiet --status --strict --warn",
+        operands: Paths(ANY),
+        freedom: Harmless,
+        ..program("b2sum cksum")
+    },
     Program { options: "-r -s --sysv", operands: Paths(ANY), freedom: Harmless, ..program("sum") },
-    Program { options: "-a= -b -c -p -t -U -0 -s -q --algorithm= --binary --check --text --status --warn --quiet --ignore-missing --strict --tag", operands: Paths(ANY), ..program("shasum") },
+    Program {
+        options: "-a= -b -c -p -t -U -0 -s -q --algorithm= --binary --check --text --status --warn --quiet --ignore-missing --strict --tag",
+        operands: Paths(ANY),
+        ..program("shasum")
+    },
     // Absent: -l, --paginate (runs `pr`).
     Program {
         options: "-a -b -B -c -C= -d -e -E -F= -H -i -I= -L= -n -N -p -P -q -r -s -S= -t -T -u -U= -w -W= -x= -X=r -y -Z \
@@ -151,11 +198,24 @@ pub(super) const PROGRAMS: &[Program] = &[
         operands: Paths(ANY),
         ..program("diff")
     },
-    Program { options: "-b -i= -l -n= -s --print-bytes --ignore-initial= --verbose --bytes= --quiet --silent", operands: Paths(4), freedom: Harmless, ..program("cmp") },
-    Program { options: "-f= -t= -l -c -s --from-code= --to-code= --list --silent", operands: Paths(ANY), ..program("iconv") },
+    Program {
+        options: "-b -i= -l -n= -s --print-bytes --ignore-initial= --verbose --bytes= --quiet --silent",
+        operands: Paths(4),
+        freedom: Harmless,
+        ..program("cmp")
+    },
+    Program {
+        options: "-f= -t= -l -c -s --from-code= --to-code= --list --silent",
+        operands: Paths(ANY),
+        ..program("iconv")
+    },
     Program { operands: Paths(1), freedom: Harmless, ..program("tsort") },
     // Absent: -o, --output.
-    Program { options: "-e -i= -n= -r -z --echo --input-range= --head-count= --random-source=r --repeat --zero-terminated", operands: Checked(small::shuffled), ..program("shuf") },
+    Program {
+        options: "-e -i= -n= -r -z --echo --input-range= --head-count= --random-source=r --repeat --zero-terminated",
+        operands: Checked(small::shuffled),
+        ..program("shuf")
+    },
     Program {
         options: "-d= -z --from= --to= --format= --suffix= --padding= --round= --header? --field= --delimiter= --grouping --invalid= \
                   --from-unit= --to-unit= --zero-terminated",
@@ -163,7 +223,13 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..program("numfmt")
     },
     Program { operands: Words(ANY), freedom: Pure, ..program("factor") },
-    Program { options: "-f= -s= -w --format= --separator= --equal-width", operands: Words(3), digits: true, freedom: Pure, ..program("seq") },
+    Program {
+        options: "-f= -s= -w --format= --separator= --equal-width",
+        operands: Words(3),
+        digits: true,
+        freedom: Pure,
+        ..program("seq")
+    },
     Program { freedom: Pure, ..program("yes expr") },
     // Absent: -i, --in-place, -f, --file.
     Program {
@@ -197,8 +263,22 @@ pub(super) const PROGRAMS: &[Program] = &[
         check: Some(small::yq),
         ..program("yq")
     },
-    Program { options: "-a -i --append --ignore-interrupts", operands: Checked(small::nothing), check: Some(small::only_null), ..program("tee") },
-    Program { options: "-d= -f -h= -i? -l= -n? -o= -t -T -w= -W= -s? -m -J -e? -D= --omit-header --length= --columns=", operands: Paths(ANY), digits: true, ..program("pr") },
+    Program {
+        options: "-a -i --append --ignore-interrupts",
+        operands: Checked(small::nothing),
+        check: Some(small::only_null),
+        ..program("tee")
+    },
+    Program {
+        options: "-d= -f -h= -i? -l= -n? -o= -t -T -w= -W= -s? -m -J -e? -D= --omit-header --length= --columns=",
+        operands: Paths(ANY),
+        digits: true,
+        ..program("pr")
+    },
     Program { options: "-h -m -j -q -s -3 -y", operands: Words(3), digits: true, ..program("cal ncal") },
-    Program { options: "-f -q -v", operands: Paths(ANY), ..program("zcat gzcat bzcat xzcat lzcat zstdcat lz4cat") },
+    Program {
+        options: "-f -q -v",
+        operands: Paths(ANY),
+        ..program("zcat gzcat bzcat xzcat lzcat zstdcat lz4cat")
+    },
 ];

@@ -32,12 +32,33 @@ pub(in crate::shell) fn is_harmless(assignment: &str) -> Result<(), Why> {
 
 /// Small names that another shell, or a program that sees the environment, takes a meaning from.
 const MEANT: [&str; 22] = [
-    "path", "fpath", "cdpath", "manpath", "module_path", "mailpath", "fignore", "prompt", "argv", "status", "histchars",
-    "auto_resume", "psvar", "watch", "home", "term", "shell", "user", "cwd", "http_proxy", "https_proxy", "no_proxy",
+    "path",
+    "fpath",
+    "cdpath",
+    "manpath",
+    "module_path",
+    "mailpath",
+    "fignore",
+    "prompt",
+    "argv",
+    "status",
+    "histchars",
+    "auto_resume",
+    "psvar",
+    "watch",
+    "home",
+    "term",
+    "shell",
+    "user",
+    "cwd",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
 ];
 /// Capital names that nothing takes a meaning from.
 const CAPITAL: [&str; 16] = [
-    "FILE", "FILES", "DIR", "NAME", "COUNT", "LINE", "PATTERN", "F", "D", "N", "X", "I", "RESULT", "BASE", "TARGET", "SRC",
+    "FILE", "FILES", "DIR", "NAME", "COUNT", "LINE", "PATTERN", "F", "D", "N", "X", "I", "RESULT", "BASE",
+    "TARGET", "SRC",
 ];
 
 /// True for a variable that steers nothing but the script itself.

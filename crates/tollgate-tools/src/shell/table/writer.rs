@@ -18,13 +18,13 @@ pub(in crate::shell) enum Writer {
 /// What is known of a program that writes or talks.
 pub(in crate::shell) fn writer(name: &str) -> Option<Writer> {
     Some(match name {
-        "rm" | "rmdir" | "unlink" | "shred" | "touch" | "mkdir" | "mkfifo" | "truncate" | "tee" | "fallocate" => Writer::Every,
+        "rm" | "rmdir" | "unlink" | "shred" | "touch" | "mkdir" | "mkfifo" | "truncate" | "tee"
+        | "fallocate" => Writer::Every,
         "cp" | "install" | "ln" | "rsync" | "split" | "uniq" | "xxd" => Writer::Last,
         "mv" | "rename" => Writer::Moves,
         "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" => Writer::ModeFirst,
-        "ping" | "ping6" | "ssh" | "telnet" | "nc" | "ncat" | "nslookup" | "dig" | "host" | "traceroute" | "whois" | "ftp" | "sftp" => {
-            Writer::Host
-        }
+        "ping" | "ping6" | "ssh" | "telnet" | "nc" | "ncat" | "nslookup" | "dig" | "host" | "traceroute"
+        | "whois" | "ftp" | "sftp" => Writer::Host,
         _ => return None,
     })
 }

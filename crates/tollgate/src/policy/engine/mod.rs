@@ -126,7 +126,11 @@ impl Engine {
         }
         match whole.grant.or(whole.allow).or_else(|| case.allowed()) {
             Some(id) => self.verdict(id),
-            None => case.unmet().unwrap_or_else(|| default_verdict(query)),
+            // What only reads inside the roots needs no rule; for anything else, the part that lacks one is named.
+            None => match default_verdict(query) {
+                allowed if allowed.decision == Decision::Allow => allowed,
+                default => case.unmet().unwrap_or(default),
+            },
         }
     }
 

@@ -1,0 +1,281 @@
+//! Commands through the whole path, with real processes: nothing hangs, nothing is left, everything is said.
+#![expect(clippy::unwrap_used, reason = "helpers of tests stop the test")]
+#![expect(clippy::panic, reason = "a helper says why a call gave nothing")]
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tollgate::{
+    Proposed, Registry, Scope, Settled, Tollgate,
+    guard::{Run, Workspace},
+    outcome::RefusalCode,
+    policy::{Decision, Policy, Query, Verdict},
+};
+use tollgate_tools::{
+    command::Shell,
+    process::Environment,
+    sandbox::{Level, Sandbox},
+};
+
+/// Says yes to everything: what is tested here comes after.
+struct Yes;
+
+impl Policy for Yes {
+    fn forbids(&self, _: &Query<'_>) -> Option<Verdict> {
+        None
+    }
+
+    fn decide(&self, _: &Query<'_>) -> Verdict {
+        Verdict::by_default(Decision::Allow, "a test")
+    }
+}
+
+struct World {
+    folder: tempfile::TempDir,
+    gate: Tollgate,
+    scope: Arc<Scope>,
+}
+
+impl World {
+    fn at(level: Level) -> Self {
+        Self::of(Sandbox::at(level))
+    }
+
+    /// The best level this machine has.
+    fn best() -> Self {
+        Self::of(Sandbox::probed())
+    }
+
+    fn of(sandbox: Sandbox) -> Self {
+        let folder = tempfile::Builder::new().prefix("tollgate-runs").tempdir_in("/var/tmp").unwrap();
+        let environment = Environment::empty().with("PATH", "/usr/bin:/bin");
+        let registry = Shell::in_sandbox(environment, None, sandbox).register(Registry::new(), None).unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let workspace = Workspace::with_roots(root.clone(), vec![root]);
+        let scope = Scope::new(Run::new("run"), workspace);
+        Self { gate: Tollgate::builder(registry).policy(Yes).build(), scope: Arc::new(scope), folder }
+    }
+
+    async fn call(&self, tool: &str, input: Value) -> Settled {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let id = format!("c{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        self.gate.call(&self.scope, Proposed::new(id, tool, &input)).await
+    }
+
+    async fn told(&self, tool: &str, input: Value) -> Value {
+        let settled = self.call(tool, input).await;
+        let output =
+            settled.output().unwrap_or_else(|| panic!("{:?} {:?}", settled.refusal(), settled.failure()));
+        output.structured().unwrap().clone()
+    }
+
+    /// What the model gets, as text: a long result is a preview.
+    async fn preview(&self, input: Value) -> String {
+        let settled = self.call("shell", input).await;
+        serde_json::to_string(settled.output().unwrap()).unwrap()
+    }
+
+    async fn shell(&self, command: &str) -> Value {
+        self.told("shell", json!({ "command": command })).await
+    }
+}
+
+fn text(told: &Value, stream: &str) -> String {
+    let stretches = told["output"].as_array().unwrap().iter().filter(|one| one["stream"] == stream);
+    stretches.map(|one| one["text"].as_str().unwrap()).collect()
+}
+
+fn notes(told: &Value) -> String {
+    told["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+}
+
+/// True when a process with this word in its command line lives.
+fn lives(word: &str) -> bool {
+    std::fs::read_dir("/proc").unwrap().filter_map(Result::ok).any(|entry| {
+        let own = entry.file_name().to_string_lossy().parse::<u32>().is_ok_and(|id| id != std::process::id());
+        own && std::fs::read(entry.path().join("cmdline"))
+            .is_ok_and(|line| line.split(|byte| *byte == 0).any(|part| part == word.as_bytes()))
+    })
+}
+
+/// A number of seconds nobody else sleeps.
+fn long(world: &World) -> String {
+    let name = world.folder.path().display().to_string();
+    let sum: u32 = name.bytes().fold(11_u32, |sum, byte| sum.wrapping_mul(33).wrapping_add(u32::from(byte)));
+    format!("{}", 100_000 + sum % 800_000)
+}
+
+async fn soon_gone(word: &str) -> bool {
+    for _ in 0..40 {
+        if !lives(word) {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    false
+}
+
+#[tokio::test]
+async fn both_streams_come_back_apart_and_a_code_that_is_not_zero_is_a_result() {
+    let told = World::best().shell("echo out; sleep 0.1; echo err >&2; sleep 0.1; echo more; exit 3").await;
+    assert_eq!((&told["status"], &told["exit_code"]), (&json!("ended"), &json!(3)));
+    let expected = [("stdout", "out\n"), ("stderr", "err\n"), ("stdout", "more\n")];
+    assert_eq!(
+        told["output"],
+        json!(expected.map(|(stream, text)| json!({ "stream": stream, "text": text })))
+    );
+}
+
+#[tokio::test]
+async fn there_is_no_terminal_no_input_and_no_environment_but_the_allowed() {
+    let told = World::best().shell("cat; tty; env | sort | cut -d= -f1 | tr '\\n' ' '").await;
+    assert!(text(&told, "stdout").starts_with("not a tty"), "{told}");
+    assert!(!text(&told, "stdout").contains("CARGO"), "{told}");
+}
+
+#[tokio::test]
+async fn a_child_in_the_background_does_not_hold_the_call() {
+    let world = World::best();
+    let (began, number) = (Instant::now(), long(&world));
+    let told = world.shell(&format!("sleep {number} & echo started")).await;
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert_eq!(text(&told, "stdout"), "started\n");
+    assert!(notes(&told).contains("background"), "{told}");
+    assert!(soon_gone(&number).await, "sleep {number} lives");
+}
+
+#[tokio::test]
+async fn a_child_in_a_session_of_its_own_ends_where_the_sandbox_allows() {
+    if Sandbox::probed().found().level < Level::L3 {
+        println!("skipped: this machine has no L3: {:?}", Sandbox::probed().found().missing);
+        return;
+    }
+    let world = World::at(Level::L3);
+    let (began, number) = (Instant::now(), long(&world));
+    world.shell(&format!("setsid sleep {number} & echo started")).await;
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(soon_gone(&number).await, "sleep {number} lives");
+}
+
+#[tokio::test]
+async fn a_flood_is_bounded_goes_on_as_a_job_and_can_be_stopped() {
+    let world = World::best();
+    let number = long(&world);
+    let line = format!("yes {number}");
+    let told = world.preview(json!({ "command": line, "timeout_ms": 300 })).await;
+    assert!(told.contains("goes on as job 1"), "{told}");
+    assert!(told.len() < 2_000_000);
+    let listed = world.told("jobs", json!({ "action": "list" })).await;
+    assert_eq!(listed["jobs"][0]["command"], line);
+    let stopped = world.call("jobs", json!({ "action": "stop", "job": 1 })).await;
+    let stopped = serde_json::to_string(stopped.output().unwrap()).unwrap();
+    assert!(stopped.contains("told to end"), "{stopped}");
+    assert!(soon_gone(&number).await);
+}
+
+#[tokio::test]
+async fn a_child_that_ignores_the_request_to_end_is_killed() {
+    let world = World::best();
+    let number = long(&world);
+    let line = format!("trap '' TERM; echo on; while :; do sleep {number}; done");
+    world.told("shell", json!({ "command": line, "timeout_ms": 300 })).await;
+    let began = Instant::now();
+    let stopped = world.told("jobs", json!({ "action": "stop", "job": 1 })).await;
+    assert!(began.elapsed() < Duration::from_secs(6));
+    assert_eq!(stopped["status"], "ended");
+    assert!(soon_gone(&number).await);
+}
+
+#[tokio::test]
+async fn a_gigabyte_passes_within_bounds() {
+    let began = Instant::now();
+    let before = resident();
+    let told = World::best().preview(json!({ "command": "head -c 1000000000 /dev/zero | tr '\\0' x" })).await;
+    assert!(told.contains("of 1000000000 bytes are left out"), "{told}");
+    assert!(resident() < before + (64 << 10), "{before} KiB became {}", resident());
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+}
+
+/// The most memory this process ever had, in KiB.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_job_can_be_read_and_waited_for() {
+    let world = World::best();
+    let told =
+        world.told("shell", json!({ "command": "echo one; sleep 0.5; echo two", "background": true })).await;
+    assert_eq!(told["status"], "running");
+    let waited = world.told("jobs", json!({ "action": "wait", "job": 1 })).await;
+    assert_eq!((&waited["status"], text(&waited, "stdout")), (&json!("ended"), "one\ntwo\n".to_owned()));
+    let missing = world.call("jobs", json!({ "action": "read", "job": 9 })).await;
+    assert_eq!(missing.refusal().unwrap().code, RefusalCode::InvalidValue);
+}
+
+#[tokio::test]
+async fn a_cancelled_call_ends_its_processes_and_is_answered() {
+    let world = World::best();
+    let number = long(&world);
+    let token = world.scope.run.token().clone();
+    let (settled, ()) =
+        tokio::join!(world.call("shell", json!({ "command": format!("sleep {number}; touch x") })), async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            token.cancel();
+        });
+    assert!(settled.output().is_none());
+    assert!(soon_gone(&number).await);
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_and_odd_arguments_are_answered() {
+    let world = World::best();
+    let told = world.shell("printf 'a\\377b'").await;
+    assert_eq!(text(&told, "stdout"), "a\u{fffd}b");
+    assert!(notes(&told).contains("UTF-8"));
+    let refused = |settled: Settled| settled.refusal().map(|refusal| refusal.code);
+    let nul = world.call("shell", json!({ "command": "echo a\u{0}b" })).await;
+    assert_eq!(refused(nul), Some(RefusalCode::InvalidValue));
+    let absent = world.call("shell", json!({ "command": "ls", "cwd": "absent" })).await;
+    assert_eq!(refused(absent), Some(RefusalCode::InvalidValue));
+    let outside = world.call("shell", json!({ "command": "ls", "cwd": "/" })).await;
+    assert_eq!(refused(outside), Some(RefusalCode::OutsideRoots));
+    let empty = world.call("shell", json!({ "command": "" })).await;
+    assert_eq!(refused(empty), Some(RefusalCode::InvalidArguments));
+    let unparsed = world.shell("echo 'open").await;
+    assert_ne!(unparsed["exit_code"], 0);
+}
+
+#[tokio::test]
+async fn what_the_sandbox_held_is_said_and_a_read_cannot_write() {
+    if Sandbox::probed().found().level == Level::L1 {
+        println!("skipped: this machine has no sandbox: {:?}", Sandbox::probed().found().missing);
+        return;
+    }
+    let world = World::best();
+    let told = world.shell("touch ./inside; python3 -c \"open('/usr/outside','w')\"").await;
+    assert!(notes(&told).contains("blocked by the sandbox: "), "{told}");
+    assert!(world.folder.path().join("inside").exists());
+    // git is known to only read, and so has nowhere to write even if a setting of the repository had it try.
+    let line = "git init -q . && git config core.fsmonitor 'touch fsmonitor-ran; false'";
+    let made = world.shell(&format!("{line} || true")).await;
+    world.shell("git status").await;
+    assert!(!world.folder.path().join("fsmonitor-ran").exists(), "{made}");
+}
+
+#[tokio::test]
+async fn a_required_level_that_is_not_there_refuses_before_anything_starts() {
+    let world = World::of(Sandbox::at(Level::L1).required(Level::L3));
+    let settled = world.call("shell", json!({ "command": "touch x" })).await;
+    assert_eq!(settled.refusal().unwrap().code, RefusalCode::SandboxUnavailable);
+    assert!(!Path::new(world.folder.path()).join("x").exists());
+}
