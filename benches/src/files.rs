@@ -151,10 +151,10 @@ impl<'a> Asking<'a> {
     fn ask(&self, tool: &str, input: &Value) -> String {
         let call = Proposed::new("1", tool, input.to_string());
         let settled = self.runtime.block_on(self.gate.call(&self.scope, call));
-        let output = settled.output().unwrap_or_else(|| panic!("{settled:?}"));
+        let output = settled.output().expect("a call that is allowed and goes well");
         match output.items.first() {
             Some(Item::Text { text }) => text.clone(),
-            other => panic!("{other:?}"),
+            _ => String::new(),
         }
     }
 }
@@ -163,7 +163,7 @@ impl<'a> Asking<'a> {
 fn lines_of(program: &str, words: &[&str], folder: &Path) -> Option<usize> {
     let mut command = Command::new(program);
     command.args(words).current_dir(folder).stdin(Stdio::null()).stderr(Stdio::null());
-    command.output().ok().map(|ran| ran.stdout.iter().filter(|byte| **byte == b'\n').count())
+    command.output().ok().map(|ran| ran.stdout.split(|byte| *byte == b'\n').count() - 1)
 }
 
 /// The registry source cache, as often as it takes.

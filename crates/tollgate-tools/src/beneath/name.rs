@@ -1,6 +1,8 @@
 //! The text of a path holds nothing that a reader, a terminal or the kernel would take for something else.
 
-use std::{ffi::OsStr, fmt::Write as _, os::unix::ffi::OsStrExt as _};
+use std::{borrow::Cow, ffi::OsStr, fmt::Write as _, os::unix::ffi::OsStrExt as _};
+
+use tollgate::outcome::visible;
 
 /// The longest path and the longest name in one, as the kernel has it.
 const LONGEST_PATH: usize = 4095;
@@ -34,32 +36,27 @@ pub(super) fn check(text: &str) -> Result<(), BadPath> {
     if text.len() > LONGEST_PATH || text.split('/').any(|name| name.len() > LONGEST_NAME) {
         return Err(BadPath::TooLong);
     }
-    match text.chars().find(|c| c.is_control() || is_invisible(*c)) {
-        Some(odd) if odd.is_control() => Err(BadPath::Control(odd.into())),
-        Some(odd) => Err(BadPath::Invisible(odd.into())),
-        None => Ok(()),
+    if let Some(odd) = text.chars().find(|c| c.is_control()) {
+        return Err(BadPath::Control(odd.into()));
     }
-}
-
-/// True for what shows nothing or changes the order of what is shown.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    match visible(text) {
+        Cow::Borrowed(_) => Ok(()),
+        Cow::Owned(shown) => {
+            let odd = text.chars().zip(shown.chars()).find(|(odd, shown)| odd != shown);
+            Err(BadPath::Invisible(odd.map_or(0, |(odd, _)| odd.into())))
+        }
+    }
 }
 
 /// A name of the disk as text: what is no UTF-8, controls or hides is written as `\xNN` or `\u{…}`.
 pub fn shown(name: &OsStr) -> String {
     let mut text = String::with_capacity(name.len());
     for chunk in name.as_bytes().utf8_chunks() {
+        let mut valid = String::with_capacity(chunk.valid().len());
         for c in chunk.valid().chars() {
-            if c.is_control() || is_invisible(c) {
-                text.extend(c.escape_unicode());
-            } else {
-                text.push(c);
-            }
+            if c.is_control() { valid.extend(c.escape_unicode()) } else { valid.push(c) }
         }
+        text.push_str(&visible(&valid));
         for byte in chunk.invalid() {
             let _ = write!(text, "\\x{byte:02X}");
         }

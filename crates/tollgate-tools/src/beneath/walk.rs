@@ -56,7 +56,7 @@ const MOST_LINKS: usize = 40;
 /// Follows `path` from the working folder of `scope`.
 pub fn resolve(scope: &Scope, path: &str) -> Result<Place, Astray> {
     name::check(path)?;
-    let roots = scope.roots().iter().map(|root| Root::find(root)).collect::<Result<Vec<_>, _>>()?;
+    let roots = existing(scope.roots())?;
     let from = absolute(scope.cwd()).join(path);
     let mut walk = Walk::new(&roots)?;
     let mut todo: VecDeque<OsString> = components(&from).collect();
@@ -102,6 +102,16 @@ impl Place {
 struct Root<'a> {
     declared: &'a Path,
     id: Id,
+}
+
+/// The roots that are there. One that is missing allows nothing, and takes nothing from the others.
+fn existing(declared: &[PathBuf]) -> Result<Vec<Root<'_>>, Astray> {
+    let (found, mut missing): (Vec<_>, Vec<_>) =
+        declared.iter().map(|root| Root::find(root)).partition(Result::is_ok);
+    match missing.pop() {
+        Some(Err(missing)) if found.is_empty() => Err(missing),
+        _ => Ok(found.into_iter().flatten().collect()),
+    }
 }
 
 impl<'a> Root<'a> {

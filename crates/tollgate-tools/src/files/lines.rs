@@ -95,6 +95,7 @@ fn scan(file: &mut File, bytes: u64, window: Window, stop: &Stop) -> io::Result<
     let mut found: Vec<u8> = Vec::new();
     let (mut skip, mut left) = (window.from.saturating_sub(1), window.count);
     let (mut encoding, mut ended, mut passed) = (None, false, 0);
+    let mut last = b'\n';
     while left > 0 && found.len() < MOST_TEXT {
         if stop.is_set() {
             return Err(io::ErrorKind::TimedOut.into());
@@ -105,6 +106,7 @@ fn scan(file: &mut File, bytes: u64, window: Window, stop: &Stop) -> io::Result<
             break;
         }
         let mut part = &chunk[..read];
+        last = chunk[read - 1];
         if encoding.is_none() {
             match look(part) {
                 Look::Text(wide) if wide.is_wide() => return Ok(Ranged::TooWide { bytes }),
@@ -130,7 +132,9 @@ fn scan(file: &mut File, bytes: u64, window: Window, stop: &Stop) -> io::Result<
     let (text, encoding) = encoding.unwrap_or(Encoding::Utf8).text(&found);
     let (text, cut) = shortened(&text);
     let count = line_count(text.as_bytes());
-    let total = ended.then_some(passed + count);
+    // A last line without a line break that was passed over is a line too.
+    let open = u64::from(skip > 0 && last != b'\n');
+    let total = ended.then_some(passed + open + count);
     let text = text.to_owned();
     Ok(Ranged::Lines(Lines { text, from: window.from, count, total, cut, encoding, hash: None, bytes }))
 }

@@ -47,7 +47,7 @@ pub(crate) fn apply(text: &str, diff: &str, breaks: Breaks) -> Result<String, Ba
         from = at + hunk.new.len();
     }
     let mut after = lines.join("\n");
-    if !after.is_empty() && !open {
+    if !lines.is_empty() && !open {
         after.push('\n');
     }
     Ok(breaks.fit(&after))
@@ -128,3 +128,7 @@ fn named_line(header: &str) -> Option<usize> {
     // A hunk that takes nothing away names the line it goes after.
     Some(if count == Some(0) { line } else { line.saturating_sub(1) })
 }
+
+#[cfg(test)]
+#[path = "patch_tests.rs"]
+mod tests;

@@ -201,10 +201,10 @@ impl Ready<'_> {
             None => create(&self.dir, &self.temp, name)?,
         }
         self.done = true;
-        let mut back = open_file(self.dir.as_fd(), name)?;
+        // From here on the change has happened: whatever goes wrong leaves it unverified and not undone.
         let mut read = Vec::with_capacity(bytes.len());
-        back.file.read_to_end(&mut read)?;
-        if read == bytes { Ok(()) } else { Err(NotDone::NotVerified) }
+        let back = open_file(self.dir.as_fd(), name).ok().map(|mut back| back.file.read_to_end(&mut read));
+        if matches!(back, Some(Ok(_))) && read == bytes { Ok(()) } else { Err(NotDone::NotVerified) }
     }
 }
 

@@ -106,6 +106,21 @@ async fn a_root_reached_by_another_name_is_still_the_root() {
 }
 
 #[tokio::test]
+async fn a_root_that_is_missing_takes_nothing_from_the_others_and_none_allows_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    fixture::build(&top);
+    let gate = gate(None, Protecting, Nobody);
+    for (roots, label) in
+        [(vec![top.join("gone"), top.join("work")], "allow"), (vec![top.join("gone")], "outside")]
+    {
+        let scope = Arc::new(Scope::new(Run::new("run"), Workspace::with_roots(top.join("work"), roots)));
+        let settled = super::world::call(&gate, &scope, "read_file", &json!({"path": "a.txt"})).await;
+        assert_eq!(judged(&settled), label, "{settled:?}");
+    }
+}
+
+#[tokio::test]
 async fn effects_name_what_a_link_leads_to() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path().canonicalize().unwrap();

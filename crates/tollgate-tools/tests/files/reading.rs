@@ -58,6 +58,8 @@ async fn a_huge_file_gives_the_same_lines_without_being_loaded() {
     let settled = world.call("read_file", json!({"path": "big.txt", "offset": line + 1})).await;
     assert_eq!(text(&settled), "the last one");
     assert_eq!(meta(&settled)["total_lines"], line + 1);
+    let settled = world.call("read_file", json!({"path": "big.txt", "offset": line + 2})).await;
+    assert!(wrong(&settled).contains(&format!("has {} lines", line + 1)), "{settled:?}");
 }
 
 #[tokio::test]
