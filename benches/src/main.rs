@@ -7,6 +7,7 @@ mod memory;
 mod path;
 mod gather;
 mod catalog;
+mod store;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -16,6 +17,7 @@ fn main() {
         ("One call", path::rows(&runtime)),
         ("A thousand calls of one turn", gather::rows()),
         ("Ten thousand tools", catalog::rows()),
+        ("The store (SQLite)", store::rows()),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));
     std::process::exit(i32::from(good.contains(&false)));

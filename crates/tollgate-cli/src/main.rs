@@ -6,6 +6,7 @@ mod args;
 mod exit;
 mod words;
 mod mocks;
+mod store;
 mod world;
 mod input;
 mod events;

@@ -17,6 +17,7 @@ use crate::{
     args::{Environment, Shared},
     exit::Fault,
     mocks::{Loaded, Wanted},
+    store::Recorder,
 };
 
 /// Everything a command walks calls through.
@@ -24,6 +25,7 @@ pub(crate) struct World {
     pub(crate) gate: Tollgate,
     pub(crate) scope: Arc<Scope>,
     pub(crate) loaded: Loaded,
+    pub(crate) recorder: Recorder,
     results: Option<PathBuf>,
 }
 
@@ -41,7 +43,9 @@ impl World {
         if let (Some(folder), Some(spawner)) = (&results, TokioSpawner::current()) {
             builder = builder.results(FolderResults::new(folder, Arc::new(spawner)));
         }
-        Ok(Self { gate: builder.build(), scope: Arc::new(scope), loaded, results })
+        let recorder = Recorder::new(shared, &environment)?;
+        let gate = recorder.on(builder).build();
+        Ok(Self { gate, scope: Arc::new(scope), loaded, recorder, results })
     }
 
     /// The file that holds the whole of a result that was put aside.
@@ -144,14 +148,18 @@ fn working_folder(roots: &[PathBuf]) -> PathBuf {
 
 /// Where long results are kept; `None` when nothing says where a person's files are.
 pub(crate) fn results_folder(shared: &Shared, environment: &Environment) -> Option<PathBuf> {
+    shared.results.clone().or_else(|| home(environment).map(|folder| folder.join("results")))
+}
+
+/// Our folder among the person's files; `None` when nothing says where those are.
+pub(crate) fn home(environment: &Environment) -> Option<PathBuf> {
     let Environment { tollgate_home, data_home, home, .. } = environment;
     let of_person = || match data_home {
         // The specification says that a relative one is to be ignored.
         Some(data) if data.is_absolute() => Some(data.clone()),
         _ => home.as_ref().map(|home| home.join(".local/share")),
     };
-    let ours = || tollgate_home.clone().or_else(|| of_person().map(|data| data.join("tollgate")));
-    shared.results.clone().or_else(|| ours().map(|folder| folder.join("results")))
+    tollgate_home.clone().or_else(|| of_person().map(|data| data.join("tollgate")))
 }
 
 /// An id no other run of this machine has.

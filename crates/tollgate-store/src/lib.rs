@@ -17,6 +17,7 @@ mod ledger;
 mod lazy;
 mod watch;
 mod trace;
+mod tree;
 mod verify;
 mod prune;
 mod result_read;
@@ -31,6 +32,7 @@ pub use record::Line;
 pub use result_read::ResultRead;
 pub use store::{Settings, Store};
 pub use trace::{Entry, RunSummary};
+pub use tree::{CallTrace, RunTrace};
 pub use verify::{Broken, Report};
 pub use watch::Watch;
 

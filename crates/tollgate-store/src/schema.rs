@@ -32,19 +32,9 @@ const MIGRATIONS: [&str; 1] = ["
         run TEXT PRIMARY KEY, began BIGINT NOT NULL, latest BIGINT NOT NULL, calls BIGINT NOT NULL,
         ok BIGINT NOT NULL, refused BIGINT NOT NULL, failed BIGINT NOT NULL, unknown BIGINT NOT NULL);
     CREATE INDEX runs_latest ON runs (latest);
-    CREATE TABLE results (
-        hash TEXT NOT NULL, caller TEXT NOT NULL, bytes BIGINT NOT NULL, untrusted BIGINT NOT NULL,
-        kept BIGINT NOT NULL, PRIMARY KEY (hash, caller));
-    CREATE INDEX results_kept ON results (kept);
     CREATE TABLE breakers (
         kind TEXT NOT NULL, name TEXT NOT NULL, failures BIGINT NOT NULL, opened BIGINT, until BIGINT,
         trying BIGINT, PRIMARY KEY (kind, name));
-    CREATE TABLE spent (
-        run TEXT NOT NULL, name TEXT NOT NULL, amount BIGINT NOT NULL, PRIMARY KEY (run, name));
-    CREATE TABLE approvals (
-        id TEXT PRIMARY KEY, run TEXT NOT NULL, call TEXT NOT NULL, tool TEXT NOT NULL, digest TEXT NOT NULL,
-        asked BIGINT NOT NULL, question BLOB NOT NULL, answered BIGINT, answer BLOB, used BIGINT);
-    CREATE INDEX approvals_open ON approvals (asked) WHERE answered IS NULL;
     INSERT INTO head (one, seq, mac, owner) VALUES (1, 0, '', 0);
 "];
 

@@ -14,6 +14,7 @@ mod tools;
 mod schema;
 mod doctor;
 mod demo;
+mod trace;
 mod completions;
 
 /// Does what the command line asks for.
@@ -26,6 +27,7 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Schema(schema) => schema::run(&schema),
         Command::Doctor(_) => doctor::run(shared),
         Command::Demo(demo) => demo::run(&demo, shared),
+        Command::Trace(trace) => trace::run(&trace, shared),
         Command::Completions(completions) => completions::run(&completions),
     }
 }

@@ -15,6 +15,7 @@ mod lines;
 mod mocks_files;
 mod bad_input;
 mod turns;
+mod traces;
 mod schemas;
 mod catalogue;
 mod health;

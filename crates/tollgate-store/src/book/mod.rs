@@ -14,10 +14,9 @@ pub(crate) use claim::{Claimed, Holders, Wanted, claim, propose};
 pub(crate) use end::{Ended, Ending, abandon, end, recover};
 pub(crate) use owner::{beat, close, gone_owners, register};
 
-/// Where a call that needed a claim stands.
+/// Where a call that was claimed, or given up, stands. 0 is one that was only proposed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    Proposed = 0,
     Running = 1,
     /// Ended, and the same key gives the same answer again.
     Ended = 2,

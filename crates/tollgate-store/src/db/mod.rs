@@ -66,7 +66,6 @@ pub(crate) enum Param<'a> {
     Int(i64),
     Text(&'a str),
     Blob(&'a [u8]),
-    Null,
 }
 
 /// A value that comes out.
@@ -87,13 +86,6 @@ impl Row {
         match self.0.get(at) {
             Some(Cell::Int(number)) => Ok(*number),
             other => Err(odd(at, other)),
-        }
-    }
-
-    pub(crate) fn maybe_int(&self, at: usize) -> Option<i64> {
-        match self.0.get(at) {
-            Some(Cell::Int(number)) => Some(*number),
-            _ => None,
         }
     }
 
