@@ -38,7 +38,7 @@ impl Settings {
     /// How long anyone waits for the right to write. Longer than a lease: a process that stands still inside a
     /// transaction keeps everyone waiting.
     fn patience(self) -> Duration {
-        2 * self.lease
+        (2 * self.lease).max(Duration::from_secs(1))
     }
 }
 
@@ -83,6 +83,7 @@ impl Store {
             key: key.clone(),
             owner,
             lease: settings.lease,
+            patience: settings.patience(),
             desk: desk.clone(),
             holders: Holders::default(),
         };

@@ -182,7 +182,5 @@ impl<'a> Tx<'a> {
 fn head(rows: &[Row]) -> Result<(i64, Vec<u8>), StoreError> {
     let row =
         rows.first().ok_or_else(|| StoreError::Database("the head of the journal is gone".to_owned()))?;
-    // SQLite keeps the empty text of the first migration as text.
-    let mac = row.blob(1).map(<[u8]>::to_vec).unwrap_or_default();
-    Ok((row.int(0)?, mac))
+    Ok((row.int(0)?, row.blob(1)?.to_vec()))
 }

@@ -33,3 +33,4 @@ mod server;
 mod ledger;
 mod recovery;
 mod results;
+mod bad_input;
