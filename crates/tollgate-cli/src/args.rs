@@ -41,8 +41,30 @@ pub(crate) enum Command {
     /// What was recorded: runs, their calls, and whether the record is whole
     #[command(subcommand)]
     Trace(Trace),
+    /// What is not called any more because it kept failing
+    #[command(subcommand)]
+    Breaker(BreakerCommand),
     /// A completion script for your shell, on stdout
     Completions(Completions),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BreakerCommand {
+    /// Every breaker that is open, half-open, or has counted a failure
+    List(Plain),
+    /// Opens one by hand; it stays open until it is reset
+    Open(BreakerOf),
+    /// Closes one and forgets its failures
+    Reset(BreakerOf),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BreakerOf {
+    /// A tool's name, or `capability:NAME`, `server:NAME`, `route:NAME`
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: String,
+    #[command(flatten)]
+    shared: Shared,
 }
 
 #[derive(Debug, Subcommand)]
@@ -427,6 +449,8 @@ impl Command {
             Self::Completions(completions) => &mut completions.shared,
             Self::Tools(tools) => return tools.take_shared(),
             Self::Trace(trace) => trace.shared(),
+            Self::Breaker(BreakerCommand::List(plain)) => &mut plain.shared,
+            Self::Breaker(BreakerCommand::Open(of) | BreakerCommand::Reset(of)) => &mut of.shared,
             Self::Schema(_) => return Shared::default(),
         };
         std::mem::take(shared)

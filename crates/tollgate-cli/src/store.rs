@@ -23,14 +23,23 @@ pub(crate) fn place(environment: &Environment) -> Result<Option<Place>, Fault> {
 
 /// The store, for commands that look into it.
 pub(crate) fn open() -> Result<Store, Fault> {
-    let place = place(&Environment::read())?.ok_or_else(|| {
-        Fault::usage("nothing says where the store is", "set TOLLGATE_HOME to a folder of yours.")
-    })?;
+    let place = known_place()?;
     if !place.exists() {
         let message = format!("nothing is recorded yet in {}", place.path().display());
         return Err(Fault::input(message, "run `tollgate call` or `tollgate batch` first."));
     }
     Store::open(place).map_err(|error| fault(&error))
+}
+
+/// The store, made where there is none.
+pub(crate) fn open_or_make() -> Result<Store, Fault> {
+    Store::open(known_place()?).map_err(|error| fault(&error))
+}
+
+fn known_place() -> Result<Place, Fault> {
+    place(&Environment::read())?.ok_or_else(|| {
+        Fault::usage("nothing says where the store is", "set TOLLGATE_HOME to a folder of yours.")
+    })
 }
 
 pub(crate) fn fault(error: &StoreError) -> Fault {
@@ -52,7 +61,7 @@ impl Recorder {
     /// The gate, with the store as its ledger.
     pub(crate) fn on(&self, builder: Builder) -> Builder {
         match &self.store {
-            Some(store) => builder.ledger(store.clone()),
+            Some(store) => builder.ledger(store.clone()).breaker_book(store.clone()),
             None => builder,
         }
     }

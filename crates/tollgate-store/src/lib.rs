@@ -16,6 +16,7 @@ mod store;
 mod ledger;
 mod lazy;
 mod watch;
+mod breakers;
 mod trace;
 mod tree;
 mod verify;

@@ -33,8 +33,8 @@ const MIGRATIONS: [&str; 1] = ["
         ok BIGINT NOT NULL, refused BIGINT NOT NULL, failed BIGINT NOT NULL, unknown BIGINT NOT NULL);
     CREATE INDEX runs_latest ON runs (latest);
     CREATE TABLE breakers (
-        kind TEXT NOT NULL, name TEXT NOT NULL, failures BIGINT NOT NULL, opened BIGINT, until BIGINT,
-        trying BIGINT, PRIMARY KEY (kind, name));
+        kind TEXT NOT NULL, name TEXT NOT NULL, failures BIGINT NOT NULL, opened BIGINT NOT NULL,
+        until BIGINT NOT NULL, PRIMARY KEY (kind, name));
     INSERT INTO head (one, seq, mac, owner) VALUES (1, 0, '', 0);
 "];
 

@@ -151,6 +151,11 @@ impl Store {
         answer.blocking_recv().map_err(|_| StoreError::Closed)?.and_then(unpack)
     }
 
+    /// The same, waited for by nobody. What fails is not told: for what can be done without.
+    pub(crate) fn hand_over(&self, work: impl FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send + 'static) {
+        drop(self.hand_in(work));
+    }
+
     fn hand_in<T: Send + 'static>(
         &self,
         mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,

@@ -15,6 +15,7 @@ mod schema;
 mod doctor;
 mod demo;
 mod trace;
+mod breaker;
 mod completions;
 
 /// Does what the command line asks for.
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Doctor(_) => doctor::run(shared),
         Command::Demo(demo) => demo::run(&demo, shared),
         Command::Trace(trace) => trace::run(&trace, shared),
+        Command::Breaker(command) => breaker::run(&command, shared),
         Command::Completions(completions) => completions::run(&completions),
     }
 }

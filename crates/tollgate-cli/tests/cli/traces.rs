@@ -162,3 +162,23 @@ fn a_damaged_or_newer_store_is_told_and_the_read_goes_on_while_the_write_does_no
         "{trace:?}"
     );
 }
+
+#[test]
+fn a_breaker_opened_by_hand_or_by_failures_holds_in_the_next_process_until_it_is_reset() {
+    let world = World::with(&tools(&[
+        ("sick", json!({"answers": [{"unknown": "gone"}]})),
+        ("pay", json!({"answers": [{"text": "paid"}]})),
+    ]));
+    assert_eq!(world.run(&["breaker", "open", "pay"]).code, Some(0));
+    let refused = world.allowed(&["call", "pay", "--json"]);
+    assert_eq!(refused.status(), ("refused".to_owned(), "circuit_open".to_owned()), "{refused:?}");
+    assert!(world.run(&["breaker", "list"]).out.contains("tool `pay`  open"));
+    assert_eq!(world.run(&["breaker", "reset", "pay"]).code, Some(0));
+    assert_eq!(world.allowed(&["call", "pay"]).code, Some(0));
+    for _ in 0..5 {
+        world.allowed(&["call", "sick"]);
+    }
+    let refused = world.allowed(&["call", "sick", "--json"]);
+    assert_eq!(refused.status().1, "circuit_open", "{refused:?}");
+    assert_eq!(world.run(&["breaker", "list", "--json"]).json()["failures"], 5);
+}
