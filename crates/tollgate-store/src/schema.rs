@@ -6,6 +6,7 @@ use crate::{
 };
 
 /// The newest version this program knows: one for each migration.
+#[expect(clippy::cast_possible_wrap, reason = "there are not that many")]
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Each is run once, in order. What stands here is never changed, only added to.

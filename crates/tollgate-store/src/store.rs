@@ -20,6 +20,9 @@ use crate::{
     writer::{Desk, Op, Writer},
 };
 
+/// What the writer will say of work that was handed in.
+type Answer = oneshot::Receiver<Result<Box<dyn std::any::Any + Send>, StoreError>>;
+
 /// How a store behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -159,7 +162,7 @@ impl Store {
     fn hand_in<T: Send + 'static>(
         &self,
         mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<oneshot::Receiver<Result<Box<dyn std::any::Any + Send>, StoreError>>, StoreError> {
+    ) -> Result<Answer, StoreError> {
         let (reply, answer) = oneshot::channel();
         let work = Box::new(move |tx: &mut Tx<'_>| work(tx).map(|done| Box::new(done) as _));
         self.inner.desk.queue.push(Op::Do { work, reply })?;

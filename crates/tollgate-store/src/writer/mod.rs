@@ -173,7 +173,8 @@ impl Writer {
                 false
             }
             Err(StoreError::Database(_)) if ops.len() > 1 => {
-                ops.into_iter().fold(true, |well, op| self.write(vec![op]) && well)
+                let alone: Vec<bool> = ops.into_iter().map(|op| self.write(vec![op])).collect();
+                !alone.contains(&false)
             }
             Err(error) => {
                 // What the database will not take alone, and says no word we know about, it will never take.

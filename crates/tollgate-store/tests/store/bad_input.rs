@@ -77,7 +77,7 @@ async fn rights_that_others_have_are_taken_from_them() {
     world.open().close();
     let home = world.folder.path().join("home");
     let set = |path: &Path, mode| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("sets")
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("sets");
     };
     set(&home, 0o755);
     set(&home.join("ledger.db"), 0o644);
