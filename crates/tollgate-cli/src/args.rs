@@ -444,12 +444,11 @@ impl Command {
             Self::Call(call) => &mut call.shared,
             Self::Batch(batch) => &mut batch.shared,
             Self::Explain(explain) => &mut explain.shared,
-            Self::Doctor(plain) => &mut plain.shared,
+            Self::Doctor(plain) | Self::Breaker(BreakerCommand::List(plain)) => &mut plain.shared,
             Self::Demo(demo) => &mut demo.shared,
             Self::Completions(completions) => &mut completions.shared,
             Self::Tools(tools) => return tools.take_shared(),
             Self::Trace(trace) => trace.shared(),
-            Self::Breaker(BreakerCommand::List(plain)) => &mut plain.shared,
             Self::Breaker(BreakerCommand::Open(of) | BreakerCommand::Reset(of)) => &mut of.shared,
             Self::Schema(_) => return Shared::default(),
         };

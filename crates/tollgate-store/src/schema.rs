@@ -24,7 +24,6 @@ const MIGRATIONS: [&str; 1] = ["
         state BIGINT NOT NULL, seq BIGINT NOT NULL);
     CREATE UNIQUE INDEX calls_key ON calls (caller, key) WHERE state IN (1, 2, 3);
     CREATE INDEX calls_open ON calls (id) WHERE state IN (0, 1);
-    CREATE INDEX calls_run ON calls (run);
     CREATE TABLE journal (
         seq BIGINT PRIMARY KEY, run TEXT NOT NULL, at BIGINT NOT NULL, records BIGINT NOT NULL,
         body BLOB NOT NULL, mac BLOB NOT NULL);

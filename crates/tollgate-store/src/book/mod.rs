@@ -64,6 +64,8 @@ pub(crate) struct Tx<'a> {
     seq: i64,
     mac: Vec<u8>,
     pages: Vec<Page>,
+    /// An owner that was seen alive in this transaction, and so is alive until its end.
+    alive: Option<i64>,
 }
 
 impl<'a> Tx<'a> {
@@ -71,7 +73,9 @@ impl<'a> Tx<'a> {
     pub(crate) fn begin(db: &'a mut dyn Db, key: &'a Key, sync: Durability) -> Result<Self, StoreError> {
         db.begin(sync)?;
         match db.query("SELECT seq, mac FROM head", &[]).and_then(|rows| head(&rows)) {
-            Ok((seq, mac)) => Ok(Self { db, key, now: crate::now_ms(), seq, mac, pages: Vec::new() }),
+            Ok((seq, mac)) => {
+                Ok(Self { db, key, now: crate::now_ms(), seq, mac, pages: Vec::new(), alive: None })
+            }
             Err(error) => {
                 db.rollback();
                 Err(error)
@@ -137,7 +141,10 @@ impl<'a> Tx<'a> {
                 ],
             )?;
             self.mac = link.to_vec();
-            self.add_up(&page)?;
+            // A run is in the list once one of its calls has an end.
+            if page.tally.calls > 0 {
+                self.add_up(&page)?;
+            }
         }
         self.db
             .execute("UPDATE head SET seq = $1, mac = $2", &[Param::Int(self.seq), Param::Blob(&self.mac)])?;

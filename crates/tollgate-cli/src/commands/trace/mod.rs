@@ -38,8 +38,10 @@ fn meant(store: &Store, given: Option<&str>) -> Result<String, Fault> {
         let latest = runs.into_iter().next().map(|run| run.run);
         return latest.ok_or_else(|| Fault::input("no run is recorded", "run `tollgate call` first."));
     };
-    if let Some(run) = runs.iter().find(|run| run.run == given) {
-        return Ok(run.run.clone());
+    let known = runs.iter().any(|run| run.run == given);
+    // One whose first call is still on its way is not in the list yet.
+    if known || store.journal(given, 0).is_ok_and(|entries| !entries.is_empty()) {
+        return Ok(given.to_owned());
     }
     let mut begin = runs.iter().filter(|run| run.run.starts_with(given));
     match (begin.next(), begin.count()) {
