@@ -20,7 +20,7 @@ use crate::table::{Measure, Row, wanted};
 /// How long the path with the ledger is kept busy.
 const SUSTAINED: Duration = Duration::from_secs(60);
 
-const WRITERS: usize = 64;
+const WRITERS: u32 = 64;
 const MILLION: u32 = 1_000_000;
 const RUNS: u32 = 1_000;
 
@@ -93,7 +93,7 @@ fn bare(folder: &Path, count: u32) -> Duration {
 }
 
 /// `writers` tasks, each `calls` durable calls one after the other; the time per call.
-fn writes(store: &Store, writers: usize, calls: u32) -> Duration {
+fn writes(store: &Store, writers: u32, calls: u32) -> Duration {
     let gate = gate(Some(store));
     let began = Instant::now();
     runtime(2).block_on(async {
@@ -112,7 +112,7 @@ fn writes(store: &Store, writers: usize, calls: u32) -> Duration {
             task.await.expect("ends");
         }
     });
-    began.elapsed() / (u32::try_from(writers).expect("few") * calls)
+    began.elapsed() / (writers * calls)
 }
 
 fn durable() -> Vec<Row> {
@@ -122,7 +122,7 @@ fn durable() -> Vec<Row> {
     let single = writes(&store, 1, 200);
     let before = store.size().expect("a size");
     let many = writes(&store, WRITERS, 200);
-    let grown = (store.size().expect("a size") - before) / i64::from(WRITERS as u32 * 200);
+    let grown = (store.size().expect("a size") - before) / i64::from(WRITERS * 200);
     store.close();
     println!("store: a durable call takes {grown} bytes of the database");
     vec![
