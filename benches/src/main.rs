@@ -12,6 +12,7 @@ mod policy;
 mod files;
 mod stream;
 mod shell;
+mod store;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -27,6 +28,7 @@ fn main() {
         ("Decisions", policy::rows()),
         ("Files and search", files::rows(&runtime)),
         ("A streamed turn of one megabyte", stream::rows()),
+        ("The store (SQLite)", store::rows()),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));
     std::process::exit(i32::from(good.contains(&false)));

@@ -50,8 +50,97 @@ pub(crate) enum Command {
     Doctor(Plain),
     /// A short demonstration on mock tools
     Demo(Demo),
+    /// What was recorded: runs, their calls, and whether the record is whole
+    #[command(subcommand)]
+    Trace(Trace),
+    /// What is not called any more because it kept failing
+    #[command(subcommand)]
+    Breaker(BreakerCommand),
     /// A completion script for your shell, on stdout
     Completions(Completions),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BreakerCommand {
+    /// Every breaker that is open, half-open, or has counted a failure
+    List(Plain),
+    /// Opens one by hand; it stays open until it is reset
+    Open(BreakerOf),
+    /// Closes one and forgets its failures
+    Reset(BreakerOf),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BreakerOf {
+    /// A tool's name, or `capability:NAME`, `server:NAME`, `route:NAME`
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: String,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Trace {
+    /// The latest runs
+    List(TraceList),
+    /// One run as a tree: calls, phases, decisions, results
+    Show(TraceShow),
+    /// The records of one run, or of all, one JSON object a line; or as OpenTelemetry spans
+    Export(TraceExport),
+    /// What today's rules would say to the calls of a run; runs nothing
+    Replay(TraceReplay),
+    /// Whether the chain of records is whole, and what that proves
+    Verify(Plain),
+    /// Takes out the records of old runs; their hashes stay
+    Prune(TracePrune),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TraceList {
+    /// How many runs at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 20)]
+    pub(crate) limit: usize,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TraceShow {
+    /// The run, or how its name begins; the latest one when left out
+    pub(crate) run: Option<String>,
+    /// Go on showing what is recorded, until interrupted
+    #[arg(long)]
+    pub(crate) follow: bool,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TraceExport {
+    /// The run, or how its name begins; all runs when left out
+    pub(crate) run: Option<String>,
+    /// As OpenTelemetry spans (OTLP in JSON) on stdout, or sent to a receiver as `http://127.0.0.1:4318`
+    #[arg(long, value_name = "URL|-", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) otlp: Option<String>,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TraceReplay {
+    /// The run, or how its name begins; the latest one when left out
+    pub(crate) run: Option<String>,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TracePrune {
+    /// Runs whose latest record is older than so many days
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    pub(crate) older_than: u64,
+    #[command(flatten)]
+    shared: Shared,
 }
 
 #[derive(Debug, clap::Args)]
@@ -481,6 +570,9 @@ pub(crate) struct Shared {
     /// JSON on stdout, one object a line where there are many
     #[arg(long)]
     pub(crate) json: bool,
+    /// Record nothing
+    #[arg(long)]
+    pub(crate) no_store: bool,
 }
 
 /// What the environment says. This is the one place that reads it.
@@ -488,6 +580,8 @@ pub(crate) struct Shared {
 pub(crate) struct Environment {
     pub(crate) max_concurrency: Option<OsString>,
     pub(crate) tollgate_home: Option<PathBuf>,
+    /// A `postgres://` URL for the ledger, in the place of the file in the home folder.
+    pub(crate) store_url: Option<OsString>,
     pub(crate) data_home: Option<PathBuf>,
     pub(crate) config_home: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
@@ -511,6 +605,7 @@ impl Command {
             Self::Batch(batch) => &mut batch.shared,
             Self::Explain(explain) => &mut explain.shared,
             Self::Doctor(plain)
+            | Self::Breaker(BreakerCommand::List(plain))
             | Self::Policy(PolicyCommand::Show(plain))
             | Self::Approvals(Approvals::List(plain)) => &mut plain.shared,
             Self::Policy(PolicyCommand::Test(test)) => &mut test.shared,
@@ -522,9 +617,24 @@ impl Command {
             Self::Completions(completions) => &mut completions.shared,
             Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),
+            Self::Trace(trace) => trace.shared(),
+            Self::Breaker(BreakerCommand::Open(of) | BreakerCommand::Reset(of)) => &mut of.shared,
             Self::Schema(_) => return Shared::default(),
         };
         std::mem::take(shared)
+    }
+}
+
+impl Trace {
+    fn shared(&mut self) -> &mut Shared {
+        match self {
+            Self::List(list) => &mut list.shared,
+            Self::Show(show) => &mut show.shared,
+            Self::Export(export) => &mut export.shared,
+            Self::Replay(replay) => &mut replay.shared,
+            Self::Verify(plain) => &mut plain.shared,
+            Self::Prune(prune) => &mut prune.shared,
+        }
     }
 }
 
@@ -594,6 +704,7 @@ impl Shared {
             results: later.results.or(self.results),
             no_config: self.no_config || later.no_config,
             json: self.json || later.json,
+            no_store: self.no_store || later.no_store,
             ..self
         }
     }
@@ -607,6 +718,7 @@ impl Environment {
         Self {
             max_concurrency: read("TOLLGATE_MAX_CONCURRENCY"),
             tollgate_home: read("TOLLGATE_HOME").map(PathBuf::from),
+            store_url: read("TOLLGATE_STORE"),
             data_home: read("XDG_DATA_HOME").map(PathBuf::from),
             config_home: read("XDG_CONFIG_HOME").map(PathBuf::from),
             home: read("HOME").map(PathBuf::from),

@@ -9,6 +9,7 @@ mod mocks;
 mod config;
 mod hooks;
 mod builtins;
+mod store;
 mod world;
 mod input;
 mod events;

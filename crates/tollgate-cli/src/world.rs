@@ -20,6 +20,7 @@ use crate::{
     exit::Fault,
     hooks::Hooks,
     mocks::{Loaded, Wanted},
+    store::Recorder,
 };
 
 /// Everything a command walks calls through.
@@ -28,6 +29,7 @@ pub(crate) struct World {
     pub(crate) scope: Arc<Scope>,
     pub(crate) loaded: Loaded,
     pub(crate) config: Config,
+    pub(crate) recorder: Recorder,
     results: Option<PathBuf>,
 }
 
@@ -56,7 +58,9 @@ impl World {
         if let (Some(folder), Some(spawner)) = (&results, TokioSpawner::current()) {
             builder = builder.results(FolderResults::new(folder, Arc::new(spawner)));
         }
-        Ok(Self { gate: builder.build(), scope: Arc::new(scope), loaded, config, results })
+        let recorder = Recorder::new(shared, &environment)?;
+        let gate = recorder.on(builder).build();
+        Ok(Self { gate, scope: Arc::new(scope), loaded, config, recorder, results })
     }
 
     /// The file that holds the whole of a result that was put aside.

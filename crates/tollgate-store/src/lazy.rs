@@ -29,6 +29,11 @@ impl LazyStore {
         Self { inner: Arc::new(Inner { place, store: OnceLock::new() }) }
     }
 
+    /// Where it is, or will be.
+    pub fn place(&self) -> &Place {
+        &self.inner.place
+    }
+
     /// The store, opened now where it was not.
     pub fn get(&self) -> Result<&Store, &StoreError> {
         self.inner.store.get_or_init(|| Store::open(self.inner.place.clone())).as_ref()

@@ -16,7 +16,9 @@ mod store;
 mod ledger;
 mod lazy;
 mod watch;
+mod breakers;
 mod trace;
+mod tree;
 mod verify;
 mod prune;
 mod result_read;
@@ -31,6 +33,7 @@ pub use record::Line;
 pub use result_read::ResultRead;
 pub use store::{Settings, Store};
 pub use trace::{Entry, RunSummary};
+pub use tree::{CallTrace, RunTrace};
 pub use verify::{Broken, Report};
 pub use watch::Watch;
 

@@ -1,6 +1,7 @@
 //! `result_read`: reads a kept result by lines, bytes, pattern or JSON pointer. What it gives is never put aside again.
 
 use std::{
+    fmt::Write as _,
     io::{BufRead, BufReader, Read},
     sync::Arc,
 };
@@ -89,7 +90,7 @@ impl Tool for ResultRead {
         wanted(args).map(drop)?;
         ResultRef::parse(&args.reference)
             .map(drop)
-            .map_err(|fault| Refusal::invalid_value("/ref", &fault.to_string()))
+            .map_err(|fault| Refusal::invalid_value("/ref", fault.to_string()))
     }
 
     async fn run(&self, cx: &Cx, args: &Args) -> Result<Output, Failure> {
@@ -121,7 +122,7 @@ fn wanted(args: &Args) -> Result<Wanted, Refusal> {
     Ok(match (&args.grep, &args.pointer) {
         (Some(pattern), _) => {
             let pattern = regex::RegexBuilder::new(pattern).size_limit(1 << 20).build();
-            let pattern = pattern.map_err(|error| Refusal::invalid_value("/grep", &error.to_string()))?;
+            let pattern = pattern.map_err(|error| Refusal::invalid_value("/grep", error.to_string()))?;
             Wanted::Grep { pattern, from: args.from_line.unwrap_or(1) }
         }
         (_, Some(pointer)) => Wanted::Pointer(pointer.clone()),
@@ -170,7 +171,7 @@ fn lines(opened: Opened, from: usize, count: usize) -> Result<String, StoreFault
         return Ok(format!("[there is no line {from}]"));
     }
     if more {
-        text.push_str(&format!("[more follows; go on with from_line {}]", from + shown));
+        let _ = write!(text, "[more follows; go on with from_line {}]", from + shown);
     }
     Ok(text)
 }
@@ -183,7 +184,7 @@ fn grep(opened: Opened, pattern: &Regex, from: usize) -> Result<String, StoreFau
             if text.len() + line.len().min(500) > MOST {
                 next.get_or_insert(number);
             } else if next.is_none() {
-                text.push_str(&format!("{number}: {}\n", cut(line, 500)));
+                let _ = writeln!(text, "{number}: {}", cut(line, 500));
             }
         }
         true

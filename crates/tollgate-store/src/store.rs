@@ -20,6 +20,9 @@ use crate::{
     writer::{Desk, Op, Writer},
 };
 
+/// What the writer will say of work that was handed in.
+type Answer = oneshot::Receiver<Result<Box<dyn std::any::Any + Send>, StoreError>>;
+
 /// How a store behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -38,7 +41,7 @@ impl Settings {
     /// How long anyone waits for the right to write. Longer than a lease: a process that stands still inside a
     /// transaction keeps everyone waiting.
     fn patience(self) -> Duration {
-        2 * self.lease
+        (2 * self.lease).max(Duration::from_secs(1))
     }
 }
 
@@ -83,6 +86,7 @@ impl Store {
             key: key.clone(),
             owner,
             lease: settings.lease,
+            patience: settings.patience(),
             desk: desk.clone(),
             holders: Holders::default(),
         };
@@ -150,10 +154,15 @@ impl Store {
         answer.blocking_recv().map_err(|_| StoreError::Closed)?.and_then(unpack)
     }
 
+    /// The same, waited for by nobody. What fails is not told: for what can be done without.
+    pub(crate) fn hand_over(&self, work: impl FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send + 'static) {
+        drop(self.hand_in(work));
+    }
+
     fn hand_in<T: Send + 'static>(
         &self,
         mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<oneshot::Receiver<Result<Box<dyn std::any::Any + Send>, StoreError>>, StoreError> {
+    ) -> Result<Answer, StoreError> {
         let (reply, answer) = oneshot::channel();
         let work = Box::new(move |tx: &mut Tx<'_>| work(tx).map(|done| Box::new(done) as _));
         self.inner.desk.queue.push(Op::Do { work, reply })?;

@@ -10,7 +10,7 @@ use crate::{
     dispatch::Turn,
     event::{Events, Subscription},
     explain::{Explanation, explain},
-    guard::{BreakerSettings, Breakers, Ledger, MemoryLedger, Spawner, TokioSpawner},
+    guard::{BreakerBook, BreakerSettings, Breakers, Ledger, MemoryLedger, Spawner, TokioSpawner},
     hook::{ErasedHook, Hook, Hooks},
     outcome::{Redactor, ResultStore, Settled},
     pipeline::Pipeline,
@@ -44,6 +44,7 @@ pub struct Builder {
     approver: Arc<dyn Approver>,
     hooks: Vec<Arc<dyn ErasedHook>>,
     breakers: BreakerSettings,
+    breaker_book: Option<Arc<dyn BreakerBook>>,
     ledger: Arc<dyn Ledger>,
     results: Option<Arc<dyn ResultStore>>,
     spawner: Option<Arc<dyn Spawner>>,
@@ -70,6 +71,7 @@ impl Tollgate {
             approver: Arc::new(Nobody),
             hooks: Vec::new(),
             breakers: BreakerSettings::default(),
+            breaker_book: None,
             ledger: Arc::new(MemoryLedger::new(REMEMBERED_KEYS)),
             results: None,
             spawner: TokioSpawner::current().map(|spawner| Arc::new(spawner) as Arc<dyn Spawner>),
@@ -100,9 +102,10 @@ impl Tollgate {
         self.inner.events.subscribe(capacity)
     }
 
-    /// Between turns: asks every tool anew whether it is enabled, and pins a new list. A turn that has begun
+    /// Between turns: asks every tool anew whether it is enabled, takes over how breakers stand, and pins a new list. A turn that has begun
     /// keeps the list it was given.
     pub fn refresh(&self) {
+        self.breakers().refresh();
         let mut registry = self.registry();
         let same = registry.clone();
         self.pin(&mut registry, same);
@@ -167,6 +170,12 @@ impl Builder {
         self
     }
 
+    /// Where breakers are kept beyond this process.
+    pub fn breaker_book(mut self, book: impl BreakerBook) -> Self {
+        self.breaker_book = Some(Arc::new(book));
+        self
+    }
+
     /// Where starts and ends are recorded.
     pub fn ledger(mut self, ledger: impl Ledger) -> Self {
         self.ledger = Arc::new(ledger);
@@ -217,7 +226,10 @@ impl Builder {
             approver: self.approver,
             hooks: Hooks::new(self.hooks),
             guards: Guards {
-                breakers: Arc::new(Breakers::new(self.breakers)),
+                breakers: Arc::new(match self.breaker_book {
+                    Some(book) => Breakers::new(self.breakers).kept_in(book),
+                    None => Breakers::new(self.breakers),
+                }),
                 ledger: self.ledger.clone(),
                 spawner: self.spawner,
                 redactor: self.redactor.map(Arc::new),

@@ -791,6 +791,33 @@ async fn nothing_with_an_effect_runs_when_its_start_cannot_be_recorded() {
     }
 }
 
+/// A ledger in which every call already has another end.
+struct Overtaken;
+
+impl Ledger for Overtaken {
+    fn start(&self, _: Start) -> BoxFuture<'_, Result<Claim, LedgerFault>> {
+        Box::pin(std::future::ready(Ok(Claim::Granted(Fence(1)))))
+    }
+
+    fn settle<'a>(&'a self, end: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {
+        let stored =
+            format!(r#"{{"id":"{}","tool":"t","status":"unknown","reason":"taken for dead"}}"#, end.call.id);
+        let counts = Settled::restore(stored.as_bytes()).unwrap();
+        Box::pin(std::future::ready(Ok(Written::Superseded(counts))))
+    }
+
+    fn abandon(&self, _: Fence) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_holder_was_taken_for_dead_is_answered_as_others_were_told() {
+    let runs = Count::default();
+    let mut world = World::of(writer("t").answers(&runs, fine())).gate(|gate| gate.ledger(Overtaken)).build();
+    let settled = world.call("t", json!({})).await;
+    assert_eq!((settled.status(), runs.get()), (Status::Unknown, 1));
+    assert_eq!(settled.failure().unwrap().message, "taken for dead");
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_answer_stands_when_its_end_cannot_be_recorded_and_the_fault_is_told() {
     for settle in [Fails::Properly, Fails::ByPanic] {

@@ -1,5 +1,7 @@
 //! No secret reaches the model, the ledger or an observer; what is none comes through byte for byte.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as loudly as tests")]
+
 use std::sync::Arc;
 
 use proptest::prelude::*;

@@ -1,5 +1,8 @@
 //! `$result` in arguments stands for what was kept, before anyone judges them; kept results are read by whom they are for.
 
+#![expect(clippy::disallowed_methods, reason = "a test changes files of the store by hand")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
+
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};

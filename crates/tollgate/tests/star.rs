@@ -23,7 +23,8 @@ fn leaves_depend_on_the_core_and_never_on_each_other() {
         let name = package["name"].as_str().expect("a name");
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let on = dependency["name"].as_str().expect("a name");
-            if !ours.contains(&on) || MAY_SEE_ALL.contains(&name) {
+            // A crate may ask for itself with the features of its own tests.
+            if !ours.contains(&on) || on == name || MAY_SEE_ALL.contains(&name) {
                 continue;
             }
             let allowed = match name {

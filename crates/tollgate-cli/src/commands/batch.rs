@@ -41,18 +41,20 @@ pub(crate) fn run(batch: &Batch, shared: &Shared) -> Result<Exit, Fault> {
         words::set_aside(&world.loaded);
         let (turn, context) = read(batch, provider)?;
         world.scope = Arc::new(placed(&world.scope, given.or(context)));
+        world.recorder.watch(&world.gate);
         let events = batch.trace_events.then(|| Writer::start(&world.gate));
         let answers = walk(&world, provider, turn.calls).await;
         if let Some(events) = events {
             events.finish();
         }
-        Ok((turn.message, answers, told_faults(turn.faults, &turn.stop)))
+        Ok((world, turn.message, answers, told_faults(turn.faults, &turn.stop)))
     });
     // A body that will not stop does not keep the program: its call is answered.
     runtime.shutdown_background();
-    let (turn, answers, faults) = walked?;
-    words::data(&message(provider, &turn, &answers, &faults).to_string())?;
-    Ok(Exit::Done)
+    let (world, turn, answers, faults) = walked?;
+    let told = words::data(&message(provider, &turn, &answers, &faults).to_string());
+    world.recorder.finish(world.scope.run.id(), world.scope.turn, &answers);
+    told.map(|()| Exit::Done)
 }
 
 /// What the command line says about where the turn stands.

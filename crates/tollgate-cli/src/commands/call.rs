@@ -24,6 +24,7 @@ pub(crate) fn run(call: &Call, shared: &Shared) -> Result<Exit, Fault> {
     let walked = runtime.block_on(async {
         let world = World::build(shared, Wanted::Tool(&call.tool))?;
         words::set_aside(&world.loaded);
+        world.recorder.watch(&world.gate);
         let events = call.events.then(|| Writer::start(&world.gate));
         let (settled, interrupted) = walk(&world, proposed).await;
         if let Some(events) = events {
@@ -34,7 +35,9 @@ pub(crate) fn run(call: &Call, shared: &Shared) -> Result<Exit, Fault> {
     // A body that will not stop does not keep the program: its call is answered.
     runtime.shutdown_background();
     let (world, settled, interrupted) = walked?;
-    tell(&settled, &world, shared)?;
+    let told = tell(&settled, &world, shared);
+    world.recorder.finish(world.scope.run.id(), world.scope.turn, std::slice::from_ref(&settled));
+    told?;
     Ok(if interrupted { Exit::Interrupted } else { Exit::of(&settled, shared.on_ask) })
 }
 

@@ -19,6 +19,8 @@ mod approvals;
 mod undo;
 mod doctor;
 mod demo;
+mod trace;
+mod breaker;
 mod completions;
 
 /// Does what the command line asks for.
@@ -36,6 +38,8 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Undo(undo) => undo::run(&undo, shared),
         Command::Doctor(_) => doctor::run(shared),
         Command::Demo(demo) => demo::run(&demo, shared),
+        Command::Trace(trace) => trace::run(&trace, shared),
+        Command::Breaker(command) => breaker::run(&command, shared),
         Command::Completions(completions) => completions::run(&completions),
     }
 }

@@ -18,6 +18,7 @@ mod lines;
 mod mocks_files;
 mod bad_input;
 mod turns;
+mod traces;
 mod schemas;
 mod catalogue;
 mod health;

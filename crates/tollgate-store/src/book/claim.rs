@@ -62,9 +62,12 @@ pub(crate) fn claim(
     lease: Duration,
 ) -> Result<Claimed, StoreError> {
     let owner = owner_of(wanted.id);
-    let alive = tx.db.query("SELECT id FROM owners WHERE id = $1 AND ended IS NULL", &[Param::Int(owner)])?;
-    if alive.is_empty() {
-        return Err(StoreError::Fenced);
+    if tx.alive != Some(owner) {
+        let known = "SELECT id FROM owners WHERE id = $1 AND ended IS NULL";
+        if tx.db.query(known, &[Param::Int(owner)])?.is_empty() {
+            return Err(StoreError::Fenced);
+        }
+        tx.alive = Some(owner);
     }
     loop {
         let found = tx.db.query(

@@ -14,10 +14,9 @@ pub(crate) use claim::{Claimed, Holders, Wanted, claim, propose};
 pub(crate) use end::{Ended, Ending, abandon, end, recover};
 pub(crate) use owner::{beat, close, gone_owners, register};
 
-/// Where a call that needed a claim stands.
+/// Where a call that was claimed, or given up, stands. 0 is one that was only proposed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    Proposed = 0,
     Running = 1,
     /// Ended, and the same key gives the same answer again.
     Ended = 2,
@@ -65,6 +64,8 @@ pub(crate) struct Tx<'a> {
     seq: i64,
     mac: Vec<u8>,
     pages: Vec<Page>,
+    /// An owner that was seen alive in this transaction, and so is alive until its end.
+    alive: Option<i64>,
 }
 
 impl<'a> Tx<'a> {
@@ -72,7 +73,9 @@ impl<'a> Tx<'a> {
     pub(crate) fn begin(db: &'a mut dyn Db, key: &'a Key, sync: Durability) -> Result<Self, StoreError> {
         db.begin(sync)?;
         match db.query("SELECT seq, mac FROM head", &[]).and_then(|rows| head(&rows)) {
-            Ok((seq, mac)) => Ok(Self { db, key, now: crate::now_ms(), seq, mac, pages: Vec::new() }),
+            Ok((seq, mac)) => {
+                Ok(Self { db, key, now: crate::now_ms(), seq, mac, pages: Vec::new(), alive: None })
+            }
             Err(error) => {
                 db.rollback();
                 Err(error)
@@ -138,7 +141,10 @@ impl<'a> Tx<'a> {
                 ],
             )?;
             self.mac = link.to_vec();
-            self.add_up(&page)?;
+            // A run is in the list once one of its calls has an end.
+            if page.tally.calls > 0 {
+                self.add_up(&page)?;
+            }
         }
         self.db
             .execute("UPDATE head SET seq = $1, mac = $2", &[Param::Int(self.seq), Param::Blob(&self.mac)])?;
@@ -183,7 +189,5 @@ impl<'a> Tx<'a> {
 fn head(rows: &[Row]) -> Result<(i64, Vec<u8>), StoreError> {
     let row =
         rows.first().ok_or_else(|| StoreError::Database("the head of the journal is gone".to_owned()))?;
-    // SQLite keeps the empty text of the first migration as text.
-    let mac = row.blob(1).map(<[u8]>::to_vec).unwrap_or_default();
-    Ok((row.int(0)?, mac))
+    Ok((row.int(0)?, row.blob(1)?.to_vec()))
 }

@@ -66,7 +66,6 @@ pub(crate) enum Param<'a> {
     Int(i64),
     Text(&'a str),
     Blob(&'a [u8]),
-    Null,
 }
 
 /// A value that comes out.
@@ -90,13 +89,6 @@ impl Row {
         }
     }
 
-    pub(crate) fn maybe_int(&self, at: usize) -> Option<i64> {
-        match self.0.get(at) {
-            Some(Cell::Int(number)) => Some(*number),
-            _ => None,
-        }
-    }
-
     pub(crate) fn text(&self, at: usize) -> Result<&str, StoreError> {
         match self.0.get(at) {
             Some(Cell::Text(text)) => Ok(text),
@@ -107,13 +99,21 @@ impl Row {
     pub(crate) fn blob(&self, at: usize) -> Result<&[u8], StoreError> {
         match self.0.get(at) {
             Some(Cell::Blob(bytes)) => Ok(bytes),
+            // SQLite keeps what a hand from outside wrote as it came; the chain tells whether it was changed.
+            Some(Cell::Text(text)) => Ok(text.as_bytes()),
             other => Err(odd(at, other)),
         }
     }
 }
 
 fn odd(at: usize, cell: Option<&Cell>) -> StoreError {
-    StoreError::Database(format!("column {at} holds {cell:?}, which is not what was written there"))
+    let what = match cell {
+        Some(Cell::Int(_)) => "a number",
+        Some(Cell::Text(_)) => "a text",
+        Some(Cell::Blob(_)) => "bytes",
+        Some(Cell::Null) | None => "nothing",
+    };
+    StoreError::Database(format!("column {at} holds {what}, which is not what was written there"))
 }
 
 /// Runs `work` in a lazy transaction of its own.

@@ -153,7 +153,6 @@ impl ToSql for Param<'_> {
             Self::Int(number) => number.to_sql(ty, out),
             Self::Text(text) => text.to_sql(ty, out),
             Self::Blob(bytes) => bytes.to_sql(ty, out),
-            Self::Null => Ok(IsNull::Yes),
         }
     }
 

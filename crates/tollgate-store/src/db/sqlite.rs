@@ -183,7 +183,6 @@ fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Param<'_>]) -> Result
             Param::Int(number) => statement.raw_bind_parameter(at + 1, number)?,
             Param::Text(text) => statement.raw_bind_parameter(at + 1, text)?,
             Param::Blob(bytes) => statement.raw_bind_parameter(at + 1, bytes)?,
-            Param::Null => statement.raw_bind_parameter(at + 1, rusqlite::types::Null)?,
         }
     }
     Ok(())

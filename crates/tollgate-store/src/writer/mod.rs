@@ -69,6 +69,7 @@ pub(crate) struct Writer {
     pub(crate) key: Key,
     pub(crate) owner: i64,
     pub(crate) lease: Duration,
+    pub(crate) patience: Duration,
     pub(crate) desk: Arc<Desk>,
     pub(crate) holders: Holders,
 }
@@ -131,7 +132,7 @@ impl Writer {
     /// Others have taken this process for dead, or the connection was lost: it goes on under a new number.
     fn come_back(&mut self) {
         if self.db.is_lost() {
-            match self.place.connect(2 * self.lease) {
+            match self.place.connect(self.patience) {
                 Ok(db) => self.db = db,
                 Err(_) => return,
             }
@@ -172,7 +173,8 @@ impl Writer {
                 false
             }
             Err(StoreError::Database(_)) if ops.len() > 1 => {
-                ops.into_iter().fold(true, |well, op| self.write(vec![op]) && well)
+                let alone: Vec<bool> = ops.into_iter().map(|op| self.write(vec![op])).collect();
+                !alone.contains(&false)
             }
             Err(error) => {
                 // What the database will not take alone, and says no word we know about, it will never take.

@@ -170,18 +170,16 @@ impl Queue {
         self.lock().broken.clone()
     }
 
-    /// Takes everything, once there is reason to write: somebody waits, much has come together, or `until` is over.
-    /// `None` when `until` is over and there is nothing.
+    /// Takes everything, once there is reason to write: somebody waits, much has come together, or it is `lazy`
+    /// o'clock and there is anything. `None` when `until` is over.
     pub(crate) fn take(&self, until: Instant, lazy: Instant) -> Option<Batch> {
         /// So many bytes are worth a commit of their own.
         const MUCH: usize = 1 << 20;
         let mut waiting = self.lock();
-        let mut lazy_until = None;
         loop {
             let now = Instant::now();
             let has_lazy = !waiting.ops.is_empty();
-            let lazy_at = *lazy_until.get_or_insert_with(|| lazy);
-            let due = has_lazy && now >= lazy_at;
+            let due = has_lazy && now >= lazy;
             if waiting.urgent > 0 || waiting.bytes > MUCH && waiting.broken.is_none() || due || waiting.closed
             {
                 break;
@@ -189,7 +187,7 @@ impl Queue {
             if now >= until {
                 return None;
             }
-            let next = if has_lazy { until.min(lazy_at) } else { until };
+            let next = if has_lazy { until.min(lazy) } else { until };
             let (guard, _) = self
                 .wake
                 .wait_timeout(waiting, next.saturating_duration_since(now))

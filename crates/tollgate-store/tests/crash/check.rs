@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
-use tollgate_store::Store;
+use tollgate_store::{Entry, Store};
 
 use crate::round::{At, Told};
 
@@ -112,13 +112,13 @@ fn calls_of(store: &Store, round: &str, wrong: &mut Vec<String>) -> HashMap<i64,
                 continue;
             }
         };
-        for line in entries.iter().flat_map(|entry| entry.lines()) {
+        for line in entries.iter().flat_map(Entry::lines) {
             let Some(id) = line.i else { continue };
             let call = calls.entry(id).or_default();
             match &*line.r {
                 "proposed" => {
                     call.proposed += 1;
-                    call.thing = line.c.as_deref().unwrap_or_default().to_owned();
+                    line.c.as_deref().unwrap_or_default().clone_into(&mut call.thing);
                 }
                 "started" => call.started += 1,
                 "settled" => {

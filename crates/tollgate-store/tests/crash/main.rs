@@ -5,6 +5,8 @@
 //! once, nothing acknowledged was lost, and no process is left. The first broken sentence ends the program with 1.
 
 #![expect(clippy::disallowed_methods, reason = "the supervisor talks to its workers through the environment")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot set itself up should stop")]
+#![expect(clippy::cast_possible_truncation, reason = "small numbers, by chance")]
 
 #[path = "../store/server.rs"]
 mod server;
@@ -43,7 +45,7 @@ fn main() -> ExitCode {
     let share = if postgres.is_some() { wanted.kills / 5 } else { 0 };
     violations.extend(on("sqlite", wanted.kills - share, &wanted, None));
     if let Some(url) = postgres {
-        violations.extend(on("postgres", share, &wanted, Some(url)));
+        violations.extend(on("postgres", share, &wanted, Some(&url)));
     }
     violations.extend(full::disk());
     println!("{} violations, {:.1} s", violations.len(), began.elapsed().as_secs_f64());
@@ -54,7 +56,7 @@ fn main() -> ExitCode {
 }
 
 /// Rounds on one database until it was killed often enough.
-fn on(name: &str, kills: u32, wanted: &Wanted, url: Option<String>) -> Vec<String> {
+fn on(name: &str, kills: u32, wanted: &Wanted, url: Option<&str>) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let mut chance = Chance::new(wanted.seed ^ u64::from(name.len() as u32));
     let mut violations = Vec::new();
@@ -63,10 +65,7 @@ fn on(name: &str, kills: u32, wanted: &Wanted, url: Option<String>) -> Vec<Strin
     while total.kills < kills && violations.is_empty() {
         // A fresh place now and then keeps what is checked after each round small.
         let home = folder.path().join(format!("home-{}", number / 20));
-        let place = match &url {
-            Some(url) => round::At { url: Some(url.clone()), home },
-            None => round::At { url: None, home },
-        };
+        let place = round::At { url: url.map(str::to_owned), home };
         let (told, found) = round::run(&place, number, &mut chance);
         total.add(&told);
         violations.extend(found.into_iter().map(|v| format!("{name}, round {number}, {}: {v}", told.mode)));

@@ -4,6 +4,7 @@
     clippy::disallowed_methods,
     reason = "tests look for programs and name folders through the environment"
 )]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot set itself up should stop")]
 
 /// Each case runs on both databases.
 macro_rules! on_both {
@@ -33,3 +34,4 @@ mod server;
 mod ledger;
 mod recovery;
 mod results;
+mod bad_input;

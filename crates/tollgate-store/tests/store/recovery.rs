@@ -39,6 +39,7 @@ on_both! {
         assert_eq!(first.status(), Status::Unknown, "{first:?}");
         assert_eq!(world.effects.load(Ordering::SeqCst), 1);
         still.flush().await.expect("flushes");
+        hasty.flush().await.expect("flushes");
         let ends = told(&still, "r").iter().filter(|told| *told == "settled unknown").count();
         assert_eq!(ends, 2, "one for the call, one for the duplicate that was told so");
         // It goes on under a new number.

@@ -1,6 +1,7 @@
 //! A PostgreSQL of the tests' own: a fresh cluster on a socket, as an unprivileged user, ended with the tests.
 
 use std::{
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{
@@ -59,6 +60,7 @@ impl Server {
         Some(server)
     }
 
+    #[expect(clippy::zombie_processes, reason = "it outlives this process, which is what it is for")]
     /// A small watcher outlives this process for a moment, stops the server and removes its folder.
     fn end_with_this_process(&self, data: &Path) {
         let script = format!(
@@ -77,7 +79,6 @@ impl Server {
             command.args(["-c", &script]);
             command
         };
-        use std::os::unix::process::CommandExt as _;
         let watcher =
             watcher.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         watcher.spawn().expect("a watcher");

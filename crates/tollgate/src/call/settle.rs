@@ -16,8 +16,8 @@ use crate::{
     event::{Trail, What},
     guard::{End, Fence, Ledger, Written, panic_text},
     outcome::{
-        Answer, Item, Label, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds, neutralise,
-        preview_of,
+        Answer, Item, Label, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds,
+        neutralise, preview_of,
     },
     tool::{Origin, ResultLimit},
 };

@@ -66,12 +66,23 @@ pub struct Breaker {
 }
 
 /// All breakers. Only keys that failed lately take room.
-#[derive(Debug)]
 pub struct Breakers {
     settings: BreakerSettings,
     // The healthy path is one load: nothing is locked while nothing fails.
     watched: AtomicUsize,
     cells: Mutex<HashMap<BreakerKey, Cell>>,
+    book: Option<Arc<dyn BreakerBook>>,
+}
+
+/// Where breakers are kept beyond this process, so that others see them and a new one begins with them.
+///
+/// It is told and asked; it decides nothing, and what fails in it stops no call.
+pub trait BreakerBook: Send + Sync + 'static {
+    /// How breakers stand there; those that are closed and clean are left out. May block for a moment.
+    fn load(&self) -> Vec<Breaker>;
+
+    /// How one stands now; `None`: closed and clean. Waits for nothing.
+    fn note(&self, key: &BreakerKey, stands: Option<&Breaker>);
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +125,29 @@ impl Default for BreakerSettings {
 impl Breakers {
     /// Breakers with these settings, all closed.
     pub fn new(settings: BreakerSettings) -> Self {
-        Self { settings, watched: AtomicUsize::new(0), cells: Mutex::default() }
+        Self { settings, watched: AtomicUsize::new(0), cells: Mutex::default(), book: None }
+    }
+
+    /// The same, begun with what the book says, and kept there.
+    #[must_use]
+    pub fn kept_in(mut self, book: Arc<dyn BreakerBook>) -> Self {
+        self.book = Some(book);
+        self.refresh();
+        self
+    }
+
+    /// Takes over how the book says that breakers stand: other processes, or a person, may have changed them.
+    pub fn refresh(&self) {
+        let Some(book) = &self.book else { return };
+        let now = Instant::now();
+        let known = book.load().into_iter().map(|breaker| {
+            let opened = (breaker.state != BreakerState::Closed)
+                .then(|| Opened { until: breaker.retry_after.map(|wait| now + wait), trying: false });
+            (breaker.key, Cell { failures: breaker.failures, opened })
+        });
+        let mut cells = self.lock();
+        *cells = known.collect();
+        self.watched.store(cells.len(), Ordering::Release);
     }
 
     /// Every breaker that is not simply closed and clean.
@@ -128,7 +161,9 @@ impl Breakers {
     /// Opens a breaker by hand; it stays open until it is reset.
     pub fn open(&self, key: BreakerKey) {
         let mut cells = self.lock();
-        cells.insert(key, Cell { failures: 0, opened: Some(Opened { until: None, trying: false }) });
+        let cell = Cell { failures: 0, opened: Some(Opened { until: None, trying: false }) };
+        self.note(&key, Some(&cell));
+        cells.insert(key, cell);
         self.watched.store(cells.len(), Ordering::Release);
     }
 
@@ -136,7 +171,14 @@ impl Breakers {
     pub fn reset(&self, key: &BreakerKey) {
         let mut cells = self.lock();
         cells.remove(key);
+        self.note(key, None);
         self.watched.store(cells.len(), Ordering::Release);
+    }
+
+    fn note(&self, key: &BreakerKey, cell: Option<&Cell>) {
+        if let Some(book) = &self.book {
+            book.note(key, cell.map(|cell| cell.show(key.clone(), Instant::now())).as_ref());
+        }
     }
 
     /// Lets a call through, or says when to come back.
@@ -176,14 +218,19 @@ impl Breakers {
             }
             match health {
                 Health::Untold => {}
-                Health::Well => drop(cells.remove(&key)),
+                Health::Well => {
+                    if cells.remove(&key).is_some() {
+                        self.note(&key, None);
+                    }
+                }
                 Health::Sick => {
-                    let cell = cells.entry(key).or_insert(Cell { failures: 0, opened: None });
+                    let cell = cells.entry(key.clone()).or_insert(Cell { failures: 0, opened: None });
                     cell.failures += 1;
                     if cell.failures >= self.settings.failures || cell.opened.is_some() {
                         let until = Some(Instant::now() + self.settings.cooldown);
                         cell.opened = Some(Opened { until, trying: false });
                     }
+                    self.note(&key, Some(cell));
                 }
             }
         }
@@ -192,6 +239,12 @@ impl Breakers {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<BreakerKey, Cell>> {
         self.cells.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Breakers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Breakers").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 

@@ -11,7 +11,7 @@ mod deadline;
 mod ledger;
 mod idempotency;
 
-pub use breaker::{Breaker, BreakerKey, BreakerSettings, BreakerState, Breakers};
+pub use breaker::{Breaker, BreakerBook, BreakerKey, BreakerSettings, BreakerState, Breakers};
 pub(crate) use breaker::{Health, Probe};
 pub(crate) use budget::Reservation;
 pub use budget::{Budget, Purse, Spent};

@@ -15,9 +15,9 @@ mod redact;
 
 pub use failure::{Failure, FailureDetails, FailureKind};
 pub(crate) use fence::Fence;
+pub use folder::{FolderResults, Limits, Tidied};
 pub(crate) use neutral::neutralise;
 pub use neutral::visible;
-pub use folder::{FolderResults, Limits, Tidied};
 pub use offload::{Label, Offloaded, Opened, Part, ResultRef, ResultStore, StoreFault};
 pub use output::{IntoOutput, Item, Json, Output, Trust};
 pub use preview::Preview;

@@ -87,14 +87,14 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        if FIRST[bytes[at] as usize] && (at == 0 || !is_word(bytes[at - 1])) {
-            if let Some(span) = at_place(text, at) {
+        let begins = FIRST[bytes[at] as usize] && (at == 0 || !is_word(bytes[at - 1]));
+        match if begins { at_place(text, at) } else { None } {
+            Some(span) => {
                 at = span.to;
                 spans.push(span);
-                continue;
             }
+            None => at += 1,
         }
-        at += 1;
     }
     in_urls(text, spans);
 }

@@ -1,0 +1,128 @@
+//! A run as OpenTelemetry spans, in the JSON form of OTLP, with the words of the GenAI conventions.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tollgate_store::{CallTrace, RunTrace};
+
+use crate::exit::Fault;
+
+/// One `ExportTraceServiceRequest`: a span for the run, and below it one for each call.
+pub(super) fn request(tree: &RunTrace) -> Value {
+    let trace = id(&tree.run, 16);
+    let root = id(&format!("{}/run", tree.run), 8);
+    let first = tree.calls.iter().map(|call| call.proposed_ms).min().unwrap_or(0);
+    let last = tree.calls.iter().filter_map(|call| call.settled_ms).max().unwrap_or(first);
+    let mut spans = vec![json!({
+        "traceId": trace, "spanId": root, "name": format!("invoke_agent {}", tree.run), "kind": 1,
+        "startTimeUnixNano": nanos(first), "endTimeUnixNano": nanos(last),
+        "attributes": [text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.conversation.id", &tree.run)],
+    })];
+    spans.extend(tree.calls.iter().map(|call| span(call, &tree.run, &trace, &root)));
+    json!({"resourceSpans": [{
+        "resource": {"attributes": [text("service.name", "tollgate"), text("service.version", env!("CARGO_PKG_VERSION"))]},
+        "scopeSpans": [{"scope": {"name": "tollgate"}, "spans": spans}],
+    }]})
+}
+
+fn span(call: &CallTrace, run: &str, trace: &str, root: &str) -> Value {
+    let place = format!("{run}/{}/{}/{}/{}", call.turn, call.position, call.id, call.proposed_ms);
+    let status = call.status();
+    let mut attributes = vec![
+        text("gen_ai.operation.name", "execute_tool"),
+        text("gen_ai.tool.name", &call.tool),
+        text("gen_ai.tool.call.id", &call.id),
+        text("gen_ai.tool.type", "function"),
+        text("gen_ai.conversation.id", run),
+        text("gen_ai.tool.call.arguments", &call.input.to_string()),
+        text("tollgate.status", status),
+        text("tollgate.caller", &call.caller),
+        json!({"key": "tollgate.turn", "value": {"intValue": call.turn.to_string()}}),
+    ];
+    if !call.answer["output"].is_null() {
+        attributes.push(text("gen_ai.tool.call.result", &call.answer["output"].to_string()));
+    }
+    let said = [
+        ("tollgate.allowed_by", call.by.as_deref()),
+        ("tollgate.code", call.answer["code"].as_str()),
+        ("tollgate.phase", call.answer["phase"].as_str()),
+    ];
+    attributes.extend(said.iter().filter_map(|(key, value)| value.map(|value| text(key, value))));
+    if status != "ok" {
+        attributes.push(text("error.type", call.answer["code"].as_str().unwrap_or(status)));
+    }
+    let outcome = match status {
+        "ok" => json!({"code": 1}),
+        _ => json!({"code": 2, "message": call.answer["reason"].as_str().unwrap_or(status)}),
+    };
+    let end = call.took_us.map_or_else(
+        || nanos(call.settled_ms.unwrap_or(call.proposed_ms)),
+        |us| (i128::from(call.proposed_ms) * 1_000_000 + i128::from(us) * 1_000).to_string(),
+    );
+    json!({
+        "traceId": trace, "spanId": id(&place, 8), "parentSpanId": root,
+        "name": format!("execute_tool {}", call.tool), "kind": 1,
+        "startTimeUnixNano": nanos(call.proposed_ms), "endTimeUnixNano": end,
+        "attributes": attributes, "events": events(call), "status": outcome,
+    })
+}
+
+/// The steps of a call, each at the time it ended.
+fn events(call: &CallTrace) -> Vec<Value> {
+    let mut at = i128::from(call.proposed_ms) * 1_000_000;
+    let steps = call.steps.iter().map(|step| {
+        #[expect(clippy::cast_possible_truncation, reason = "nanoseconds of one call")]
+        let took = (step["us"].as_f64().unwrap_or(0.0) * 1e3) as i64;
+        at += i128::from(took.max(0));
+        json!({"timeUnixNano": at.to_string(), "name": step["is"]["event"].as_str().unwrap_or("step")})
+    });
+    steps.collect()
+}
+
+fn text(key: &str, value: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": value}})
+}
+
+fn nanos(ms: i64) -> String {
+    (i128::from(ms) * 1_000_000).to_string()
+}
+
+/// An id of so many bytes that the same run, or call, always has: sent twice, a receiver knows it again.
+fn id(of: &str, bytes: usize) -> String {
+    let evidence = tollgate::outcome::Evidence::of(of.as_bytes());
+    evidence.as_str().trim_start_matches("sha256:")[..bytes * 2].to_owned()
+}
+
+/// Sends one request to a receiver. Plain HTTP alone: receivers stand beside the program; for others, a collector does.
+pub(super) fn send(url: &str, request: &Value) -> Result<(), Fault> {
+    let hint = "give the address of an OTLP/HTTP receiver as http://127.0.0.1:4318, or leave it out and pipe the output.";
+    let Some(rest) = url.strip_prefix("http://") else {
+        return Err(Fault::usage(format!("{url:?} is no http:// address"), hint));
+    };
+    let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
+    let path = if path.is_empty() { "v1/traces" } else { path };
+    let address = if host.contains(':') { host.to_owned() } else { format!("{host}:4318") };
+    let failed =
+        |error: std::io::Error| Fault::input(format!("sending the trace to {url} failed: {error}"), hint);
+    let body = request.to_string();
+    let mut stream = TcpStream::connect(&address).map_err(failed)?;
+    stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(failed)?;
+    stream.set_write_timeout(Some(Duration::from_secs(10))).map_err(failed)?;
+    let head = format!(
+        "POST /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).map_err(failed)?;
+    let mut answer = [0; 64];
+    let read = stream.read(&mut answer).map_err(failed)?;
+    let line = String::from_utf8_lossy(&answer[..read]);
+    let code = line.split(' ').nth(1).unwrap_or_default();
+    if code.starts_with('2') {
+        return Ok(());
+    }
+    Err(Fault::input(format!("the receiver at {url} said {code:?}"), hint))
+}

@@ -1,0 +1,156 @@
+//! `tollgate trace show`: one run as a tree.
+
+use std::{fmt::Write as _, time::Duration};
+
+use serde_json::Value;
+use tollgate_store::{CallTrace, RunTrace, Store};
+
+use super::{meant, time};
+use crate::{
+    args::{Shared, TraceShow},
+    exit::{Exit, Fault},
+    store, words,
+};
+
+/// How often `--follow` looks.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// How much of a value is shown on its line.
+const SHOWN: usize = 160;
+
+pub(crate) fn run(show: &TraceShow, shared: &Shared, store: &Store) -> Result<Exit, Fault> {
+    let run = meant(store, show.run.as_deref())?;
+    let mut after = 0;
+    loop {
+        let entries = store.journal(&run, after).map_err(|error| store::fault(&error))?;
+        if let Some(last) = entries.last() {
+            let tree = RunTrace::of(&run, &entries);
+            let text = if shared.json { words::json(&tree) } else { told(&tree, after == 0) };
+            words::data(&text)?;
+            after = last.seq;
+        }
+        if !show.follow {
+            return Ok(Exit::Done);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn told(tree: &RunTrace, first: bool) -> String {
+    let mut text = String::new();
+    if first {
+        let _ = writeln!(text, "run {}", words::visible(&tree.run));
+    }
+    if tree.pruned > 0 {
+        let _ = writeln!(text, "  [{} rows were pruned]", tree.pruned);
+    }
+    let mut turn = None;
+    for call in &tree.calls {
+        if turn != Some(call.turn) {
+            turn = Some(call.turn);
+            let _ = writeln!(text, "turn {}", call.turn);
+            batches(&mut text, tree);
+        }
+        one(&mut text, call);
+    }
+    text
+}
+
+/// The batches of the turn, where it had more than one call.
+fn batches(text: &mut String, tree: &RunTrace) {
+    for batch in tree.turns.iter().filter(|turn| turn["event"] == "batch") {
+        let calls: Vec<&str> =
+            batch["calls"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let _ = writeln!(text, "  batch {}: {}", batch["index"], words::visible(&calls.join(", ")));
+    }
+    for missed in tree.turns.iter().filter(|turn| turn["event"] == "missed") {
+        let _ = writeln!(text, "  [{} steps came too fast to be kept]", missed["count"]);
+    }
+}
+
+fn one(text: &mut String, call: &CallTrace) {
+    let took = call.took_us.map_or(String::new(), |us| format!("  {}", duration(us)));
+    let _ = writeln!(
+        text,
+        "  {}  {}  {}{took}  {}",
+        words::visible(&call.id),
+        words::visible(&call.tool),
+        call.status(),
+        time(call.proposed_ms)
+    );
+    let mut entry = |word: &str, value: &str| {
+        let _ = writeln!(text, "    {word:<9} {}", short(value));
+    };
+    entry("input", &call.input.to_string());
+    if call.caller != "main" {
+        entry("caller", &call.caller);
+    }
+    if let Some(route) = &call.route {
+        entry("route", route);
+    }
+    if let Some(key) = &call.key {
+        entry("key", key);
+    }
+    if let Some(by) = &call.by {
+        entry("allowed", by);
+    }
+    let answer = &call.answer;
+    if let Some(phase) = answer["phase"].as_str() {
+        entry("phase", phase);
+    }
+    for field in ["code", "reason", "hint", "rule"] {
+        if let Some(said) = answer[field].as_str() {
+            entry(field, said);
+        }
+    }
+    if !answer["output"].is_null() {
+        entry("result", &output(&answer["output"]));
+    }
+    if let Some(kept) = answer["offloaded"]["ref"].as_str() {
+        entry("kept as", kept);
+    }
+    if answer["trust"] == "untrusted_content" {
+        entry("trust", "untrusted_content");
+    }
+    if answer["replayed"] == true {
+        entry("replayed", "the answer of an earlier call under the same key");
+    }
+    if call.recovered {
+        entry("recovered", "its program ended before it did");
+    }
+    if !call.steps.is_empty() {
+        let steps: Vec<String> = call.steps.iter().map(step).collect();
+        let _ = writeln!(text, "    steps     {}", words::visible(&steps.join(" ▸ ")));
+    }
+}
+
+fn output(items: &Value) -> String {
+    let shown = items.as_array().into_iter().flatten().map(|item| match &item["type"] {
+        Value::String(kind) if kind == "text" => item["text"].as_str().unwrap_or_default().to_owned(),
+        Value::String(kind) if kind == "json" => item["json"].to_string(),
+        _ => "[a picture]".to_owned(),
+    });
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+fn step(step: &Value) -> String {
+    let name = step["is"]["event"].as_str().unwrap_or("?");
+    let us = step["us"].as_f64().unwrap_or(0.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a duration for people")]
+    let took = duration(us.max(0.0) as u64);
+    if us < 1.0 { name.to_owned() } else { format!("{name} {took}") }
+}
+
+fn duration(us: u64) -> String {
+    match us {
+        0..1_000 => format!("{us} µs"),
+        1_000..1_000_000 => format!("{}.{} ms", us / 1_000, us % 1_000 / 100),
+        _ => format!("{}.{} s", us / 1_000_000, us % 1_000_000 / 100_000),
+    }
+}
+
+fn short(text: &str) -> String {
+    let shown: String = words::visible(text).chars().take(SHOWN).collect();
+    let more = text.chars().count().saturating_sub(SHOWN);
+    if more == 0 { shown } else { format!("{shown} … {more} more") }
+}

@@ -1,0 +1,103 @@
+//! What the program remembers: where its store is, and the recording of one command's calls.
+
+use std::sync::{Mutex, PoisonError};
+
+use tollgate::{Builder, Settled, Tollgate, tool::RunId};
+use tollgate_store::{LazyStore, Place, Store, StoreError, Watch};
+
+use crate::{
+    args::{Environment, Shared},
+    config,
+    exit::Fault,
+    words,
+};
+
+/// Where the store is; `None` when nothing says where a person's files are.
+pub(crate) fn place(environment: &Environment) -> Result<Option<Place>, Fault> {
+    let Some(home) = config::data_folder(environment) else { return Ok(None) };
+    let place = match &environment.store_url {
+        None => Place::folder(home),
+        Some(url) => Place::postgres(url.to_string_lossy(), home).map_err(|error| fault(&error))?,
+    };
+    Ok(Some(place))
+}
+
+/// The store, for commands that look into it.
+pub(crate) fn open() -> Result<Store, Fault> {
+    let place = known_place()?;
+    if !place.exists() {
+        let message = format!("nothing is recorded yet in {}", place.path().display());
+        return Err(Fault::input(message, "run `tollgate call` or `tollgate batch` first."));
+    }
+    Store::open(place).map_err(|error| fault(&error))
+}
+
+/// The store, made where there is none.
+pub(crate) fn open_or_make() -> Result<Store, Fault> {
+    Store::open(known_place()?).map_err(|error| fault(&error))
+}
+
+fn known_place() -> Result<Place, Fault> {
+    place(&Environment::read())?.ok_or_else(|| {
+        Fault::usage("nothing says where the store is", "set TOLLGATE_HOME to a folder of yours.")
+    })
+}
+
+pub(crate) fn fault(error: &StoreError) -> Fault {
+    Fault::input(error.to_string(), error.hint())
+}
+
+/// Records the calls of one command. Opens nothing before the first call.
+pub(crate) struct Recorder {
+    store: Option<LazyStore>,
+    watch: Mutex<Option<Watch>>,
+}
+
+impl Recorder {
+    pub(crate) fn new(shared: &Shared, environment: &Environment) -> Result<Self, Fault> {
+        let place = if shared.no_store { None } else { place(environment)? };
+        Ok(Self { store: place.map(LazyStore::new), watch: Mutex::default() })
+    }
+
+    /// The gate, with the store as its ledger.
+    pub(crate) fn on(&self, builder: Builder) -> Builder {
+        match &self.store {
+            Some(store) => builder.ledger(store.clone()).breaker_book(store.clone()),
+            None => builder,
+        }
+    }
+
+    pub(crate) fn watch(&self, gate: &Tollgate) {
+        let watch = self.store.as_ref().map(|store| store.watch(gate));
+        *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = watch;
+    }
+
+    /// The answers were printed: notes that, and writes what is left. Says what could not be recorded.
+    pub(crate) fn finish(&self, run: &RunId, turn: u32, answers: &[Settled]) {
+        let watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(watch) = watch {
+            watch.finish();
+        }
+        match self.store.as_ref().and_then(LazyStore::opened) {
+            Some(Ok(store)) => {
+                let ids: Vec<&str> = answers.iter().map(|answer| answer.id.as_str()).collect();
+                store.delivered(run, turn, &ids);
+                if store.recovered() > 0 {
+                    words::talk(&format!(
+                        "note: {} calls of a program that ended too early are now recorded as ended; `tollgate trace list` shows them.",
+                        store.recovered()
+                    ));
+                }
+                store.close();
+                if let Some(trouble) = store.trouble() {
+                    words::talk(&format!("note: not everything was recorded: {trouble}"));
+                }
+            }
+            Some(Err(error)) => {
+                words::talk(&format!("note: nothing was recorded: {error}"));
+                words::talk(&format!("hint: {}", error.hint()));
+            }
+            None => {}
+        }
+    }
+}

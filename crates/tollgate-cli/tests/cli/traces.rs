@@ -1,0 +1,184 @@
+//! What was done is recorded, shown, exported and verified; a key counts once from process to process.
+
+use std::io::{Read as _, Write as _};
+
+use serde_json::{Value, json};
+
+use crate::world::{World, tools};
+
+fn world() -> World {
+    let reading =
+        json!({"concurrency": "read_only", "read_only": true, "destructive": false, "open_world": false});
+    World::with(&tools(&[
+        ("pay", json!({"answers": [{"text": "paid"}]})),
+        ("look", json!({"effects": reading, "answers": [{"text": "seen"}]})),
+    ]))
+}
+
+#[test]
+fn a_call_is_recorded_and_shown_with_who_allowed_it_and_what_came_of_it() {
+    let world = world();
+    let ran = world.allowed(&["call", "pay", r#"{"n":7}"#]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
+    let list = world.run(&["trace", "list", "--json"]).json();
+    assert_eq!((&list["calls"], &list["ok"]), (&json!(1), &json!(1)));
+    let shown = world.run(&["trace", "show"]);
+    for part in [
+        "call_1  pay  ok",
+        r#"input     {"n":7}"#,
+        "allowed   allow *",
+        "result    paid",
+        "steps     proposed",
+        "settled",
+    ] {
+        assert!(shown.out.contains(part), "{part:?} is not in {}", shown.out);
+    }
+    let call = &world.run(&["trace", "show", "--json"]).json()["calls"][0];
+    assert!(call["delivered_ms"].is_i64() && call["started_ms"].is_i64(), "{call}");
+}
+
+#[test]
+fn the_same_key_counts_once_from_process_to_process() {
+    let world = world();
+    let key = ["--idempotency-key", "k", "--json"];
+    let one = world.allowed(&[&["call", "pay", r#"{"n":1}"#][..], &key].concat()).json();
+    let two = world.allowed(&[&["call", "pay", r#"{"n":1}"#][..], &key].concat()).json();
+    assert_eq!((&one["replayed"], &two["replayed"]), (&Value::Null, &json!(true)));
+    assert_eq!(one["output"], two["output"]);
+    let other = world.allowed(&[&["call", "pay", r#"{"n":2}"#][..], &key].concat());
+    assert_eq!((other.code, &other.json()["code"]), (Some(3), &json!("idempotency_conflict")));
+}
+
+#[test]
+fn with_no_store_nothing_is_recorded_and_nothing_is_made() {
+    let world = world();
+    assert_eq!(world.allowed(&["call", "pay", "--no-store"]).code, Some(0));
+    assert!(!world.path().join(".local").exists());
+    let ran = world.run(&["trace", "list"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("nothing is recorded yet") && ran.err.contains("hint: "), "{}", ran.err);
+}
+
+#[test]
+fn a_trace_is_verified_and_a_changed_row_is_found() {
+    let world = world();
+    world.allowed(&["call", "pay"]);
+    world.allowed(&["call", "look"]);
+    let ran = world.run(&["trace", "verify"]);
+    assert!(ran.code == Some(0) && ran.out.starts_with("whole: "), "{ran:?}");
+    assert!(ran.err.contains("cannot show"), "{}", ran.err);
+    let file = world.path().join(".local/share/tollgate/ledger.db");
+    let status = std::process::Command::new("python3")
+        .args(["-c", "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute(\"update journal set body=replace(body, 'paid', 'owed')\"); c.commit()"])
+        .arg(file)
+        .status();
+    if !status.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no python3 to change the database with");
+        return;
+    }
+    let ran = world.run(&["trace", "verify"]);
+    assert!(ran.code == Some(1) && ran.out.contains("broken at row"), "{ran:?}");
+}
+
+#[test]
+fn records_are_exported_as_lines_and_as_spans_that_a_receiver_gets() {
+    let world = world();
+    world.allowed(&["call", "pay"]);
+    let ran = world.run(&["trace", "export"]);
+    let kinds: Vec<String> = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["record"]["r"].as_str().unwrap().to_owned())
+        .collect();
+    for kind in ["proposed", "decided", "started", "settled", "delivered", "steps"] {
+        assert!(kinds.iter().any(|known| known == kind), "{kinds:?}");
+    }
+    let receiver = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", receiver.local_addr().unwrap());
+    let got = std::thread::spawn(move || {
+        let (mut stream, _) = receiver.accept().unwrap();
+        let mut bytes = Vec::new();
+        let mut block = [0; 4096];
+        loop {
+            let read = stream.read(&mut block).unwrap();
+            bytes.extend_from_slice(&block[..read]);
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            if let Some((head, body)) = text.split_once("\r\n\r\n") {
+                let length: usize = head
+                    .lines()
+                    .find_map(|line| line.strip_prefix("Content-Length: "))
+                    .unwrap()
+                    .parse()
+                    .unwrap();
+                if body.len() >= length {
+                    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+                    return (head.to_owned(), body.to_owned());
+                }
+            }
+        }
+    });
+    let ran = world.run(&["trace", "export", "--otlp", &url]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let (head, body) = got.join().unwrap();
+    assert!(head.starts_with("POST /v1/traces HTTP/1.1"), "{head}");
+    let spans = &serde_json::from_str::<Value>(&body).unwrap()["resourceSpans"][0]["scopeSpans"][0]["spans"];
+    assert_eq!(spans[1]["name"], "execute_tool pay");
+    assert_eq!(spans[1]["parentSpanId"], spans[0]["spanId"]);
+    assert_eq!(spans[0]["traceId"].as_str().unwrap().len(), 32);
+}
+
+#[test]
+fn a_replay_says_what_todays_rules_would_decide_otherwise_and_runs_nothing() {
+    let world = world();
+    world.allowed(&["call", "pay"]);
+    let ran = world.on_mocks(&["trace", "replay", "--deny", "pay", "--json"]);
+    let line = ran.json();
+    assert_eq!(
+        (&line["then"], &line["now"], &line["changed"]),
+        (&json!("allow"), &json!("refused"), &json!(true))
+    );
+    assert_eq!(world.run(&["trace", "list", "--json"]).json()["calls"], 1);
+}
+
+#[test]
+fn a_damaged_or_newer_store_is_told_and_the_read_goes_on_while_the_write_does_not() {
+    let world = world();
+    world.allowed(&["call", "look"]);
+    let home = world.path().join(".local/share/tollgate");
+    for file in ["ledger.db-wal", "ledger.db-shm"] {
+        let _ = std::fs::remove_file(home.join(file));
+    }
+    std::fs::write(home.join("ledger.db"), "this is no database at all, whatever its name says").unwrap();
+    let read = world.allowed(&["call", "look"]);
+    assert!(
+        read.code == Some(0) && read.err.contains("nothing was recorded") && read.err.contains("hint: "),
+        "{read:?}"
+    );
+    let write = world.allowed(&["call", "pay"]);
+    assert_eq!(write.code, Some(3), "{write:?}");
+    let trace = world.run(&["trace", "list"]);
+    assert!(
+        trace.code == Some(1) && trace.err.contains("is damaged") && trace.err.contains("move the file"),
+        "{trace:?}"
+    );
+}
+
+#[test]
+fn a_breaker_opened_by_hand_or_by_failures_holds_in_the_next_process_until_it_is_reset() {
+    let world = World::with(&tools(&[
+        ("sick", json!({"answers": [{"unknown": "gone"}]})),
+        ("pay", json!({"answers": [{"text": "paid"}]})),
+    ]));
+    assert_eq!(world.run(&["breaker", "open", "pay"]).code, Some(0));
+    let refused = world.allowed(&["call", "pay", "--json"]);
+    assert_eq!(refused.status(), ("refused".to_owned(), "circuit_open".to_owned()), "{refused:?}");
+    assert!(world.run(&["breaker", "list"]).out.contains("tool `pay`  open"));
+    assert_eq!(world.run(&["breaker", "reset", "pay"]).code, Some(0));
+    assert_eq!(world.allowed(&["call", "pay"]).code, Some(0));
+    for _ in 0..5 {
+        world.allowed(&["call", "sick"]);
+    }
+    let refused = world.allowed(&["call", "sick", "--json"]);
+    assert_eq!(refused.status().1, "circuit_open", "{refused:?}");
+    assert_eq!(world.run(&["breaker", "list", "--json"]).json()["failures"], 5);
+}
