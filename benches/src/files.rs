@@ -1,5 +1,7 @@
 //! Search and reading against the programs people use for them, on a tree of at least 500 MB and a file of 1 GB.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark starts the programs it compares with")]
+
 use std::{
     fs::File,
     hint::black_box,

@@ -78,7 +78,7 @@ impl Walker {
                 breakers: Arc::new(Breakers::new(BreakerSettings::default())),
                 ledger: ledger.clone(),
                 spawner: None,
-                redactor: Default::default(),
+                redactor: None,
             },
             records: Records { ledger, results: None },
         }

@@ -148,7 +148,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     } else {
         Loaded::of(parsed, Wanted::All)
     };
-    let sandbox = builtins::sandbox(environment).map_err(&mut note).ok().map(confinement);
+    let sandbox = builtins::sandbox(environment).map_err(&mut note).ok().as_ref().map(confinement);
     if let Some(refusal) = builtins::sandbox(environment).ok().and_then(|sandbox| sandbox.allowed().err()) {
         note(Fault::usage(refusal.reason.clone(), refusal.hint.clone().unwrap_or_default()));
     }
@@ -244,7 +244,7 @@ impl From<mocks::File> for File {
     }
 }
 
-fn confinement(sandbox: Sandbox) -> Confinement {
+fn confinement(sandbox: &Sandbox) -> Confinement {
     let found = sandbox.found();
     let holds = match found.level {
         Level::L3 => "bubblewrap and seccomp hold commands: files, network, processes",

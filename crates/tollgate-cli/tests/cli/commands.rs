@@ -13,7 +13,7 @@ fn explain_calls_read_only_what_is_labelled_so_and_nothing_else() {
         json!({"id": case["id"], "tool": "shell", "input": {"command": case["input"]}}).to_string()
     };
     let world = World::new();
-    world.file("calls.jsonl", &cases.iter().map(call).collect::<Vec<_>>().join("\n"));
+    world.file("calls.jsonl", cases.iter().map(call).collect::<Vec<_>>().join("\n"));
     let ran = world.run(&["explain", "--jsonl", "calls.jsonl"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let told: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
