@@ -44,12 +44,13 @@ fn without_a_person_a_question_is_refused_fails_or_waits_as_was_said() {
 fn a_turn_goes_on_after_a_denied_question_and_stops_after_one_that_fails() {
     let world = world();
     let calls = json!({"calls": [{"id": "a", "name": "send", "input": {}}, {"id": "b", "name": "read", "input": {}}]});
-    for (more, code, second) in [("deny", 0, "ok"), ("park", 4, "ok"), ("fail", 4, "cancelled")] {
+    for (more, second) in [("deny", "ok"), ("park", "ok"), ("fail", "cancelled")] {
         let ran = world.feed(
             &["batch", "--format", "plain", "--mocks", "mocks.json", "--allow", "read", "--on-ask", more],
             calls.to_string(),
         );
-        assert_eq!(ran.code, Some(code), "{more} {ran:?}");
+        // A results message was printed: that is all `batch` promises.
+        assert_eq!(ran.code, Some(0), "{more} {ran:?}");
         let results = ran.json()["results"].clone();
         let word = |result: &Value| result["code"].as_str().or(result["status"].as_str()).unwrap().to_owned();
         assert_eq!(

@@ -4,6 +4,10 @@
     clippy::panic,
     reason = "helpers of tests stop the test where something is not as it must be"
 )]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests start the programs that make odd files, and a second writer"
+)]
 
 mod world;
 mod fixture;

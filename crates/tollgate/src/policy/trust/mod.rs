@@ -1,6 +1,6 @@
 //! How far an Always or a Never reaches: rules computed from the call itself, the narrowest first.
 
-use super::{BadRule, Query, Rule, Stance};
+use super::{BadRule, Decision, Query, Rule, Stance, engine::Engine};
 use crate::tool::Resource;
 
 mod never;
@@ -61,9 +61,20 @@ pub fn reaches(query: &Query<'_>) -> Vec<Reach> {
     found.retain(|reach| {
         !reach.rules.is_empty()
             && reach.rules.iter().all(|rule| fits(Stance::Grant, rule, query, Confirmed::No).is_ok())
+            && let_run(&reach.rules, query)
     });
     found.dedup_by(|later, kept| later.rules == kept.rules);
     found
+}
+
+/// True when the rules alone would let the call run: what is protected, for one, needs a rule that names it.
+fn let_run(rules: &[String], query: &Query<'_>) -> bool {
+    let placed = |rule: Rule| {
+        let layer = rule.layer();
+        rule.placed(layer, "")
+    };
+    let rules = rules.iter().filter_map(|text| Rule::parse(Stance::Grant, text).ok().map(placed));
+    Engine::new(rules.collect()).decide(query).decision == Decision::Allow
 }
 
 /// Checks a rule a person wrote or changed: it must mean the call, and what is very wide must be confirmed.
