@@ -69,11 +69,6 @@ impl World {
         self.results.as_ref().map(|folder| folder.join(digits))
     }
 
-    /// The pattern that means exactly the tool that goes by this name.
-    pub(crate) fn pattern_of(&self, label: &str) -> String {
-        self.spec(label).map_or_else(|| label.to_owned(), |spec| spec.id.to_string())
-    }
-
     /// The tool that goes by this name.
     pub(crate) fn spec(&self, label: &str) -> Option<&ToolSpec> {
         named(&self.loaded.registry, label)

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tollgate::{
     Explanation, Foreseen,
-    policy::{Query, Reach, reaches},
+    policy::{Query, reaches, rules_that_allow},
 };
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     exit::{Exit, Fault},
     input::propose,
     mocks::Wanted,
-    words,
+    words::{self, Ways},
     world::World,
 };
 
@@ -49,8 +49,8 @@ async fn one(tool: &str, input: Option<&str>, shared: &Shared) -> Result<Exit, F
     if shared.json {
         words::data(&words::json(&explanation))?;
     } else {
-        let reaches = reaches_of(&explanation, &text, &world);
-        words::data(&words::forecast(&explanation, &reaches, &world))?;
+        let ways = ways(&explanation, &text, &world);
+        words::data(&words::forecast(&explanation, &ways, &world))?;
     }
     // The question is answered, whatever the answer is.
     Ok(Exit::Done)
@@ -74,8 +74,8 @@ async fn several(tool: &str, explain: &Explain, shared: &Shared) -> Result<Exit,
         if shared.json {
             words::data(&words::json(&explanation))?;
         } else {
-            let reaches = reaches_of(&explanation, input, &world);
-            words::data(&format!("call_{at}: {}", words::forecast(&explanation, &reaches, &world)))?;
+            let ways = ways(&explanation, input, &world);
+            words::data(&format!("call_{at}: {}", words::forecast(&explanation, &ways, &world)))?;
         }
         explanations.push(explanation);
     }
@@ -86,12 +86,13 @@ async fn several(tool: &str, explain: &Explain, shared: &Shared) -> Result<Exit,
 }
 
 /// The rules that would let a call run that asks, the narrowest first.
-fn reaches_of(explanation: &Explanation, input: &str, world: &World) -> Vec<Reach> {
+fn ways(explanation: &Explanation, input: &str, world: &World) -> Ways {
     let args = serde_json::from_str::<Value>(input);
     match (explanation.status, world.spec(&explanation.tool), args) {
         (Foreseen::Ask, Some(tool), Ok(args)) => {
-            reaches(&Query::new(tool, &args, &explanation.effects, &world.scope))
+            let query = Query::new(tool, &args, &explanation.effects, &world.scope);
+            Ways { reaches: reaches(&query), allow: rules_that_allow(&query) }
         }
-        _ => Vec::new(),
+        _ => Ways::default(),
     }
 }

@@ -77,7 +77,8 @@ pub(super) fn way_on(refusal: &Refusal, tool: &str, world: &World) -> String {
                 format!("`{}` asks each time: only a person's yes lets it run.", rule.text)
             }
             Some(rule) if &*rule.source == "--ask" => "leave --ask out, or let a person answer.".to_owned(),
-            _ => format!("give --allow '{}' to let it run.", world.pattern_of(tool)),
+            _ if refusal.would_allow.is_empty() => "only a person's yes lets it run.".to_owned(),
+            _ => format!("give --allow '{}' to let it run.", refusal.would_allow.join("' --allow '")),
         },
         RefusalCode::RequiresInteraction => "nobody can be asked from this command line.".to_owned(),
         RefusalCode::MissingIdempotencyKey => "give --idempotency-key KEY.".to_owned(),

@@ -13,8 +13,16 @@ use crate::world::World;
 const PHASES: [Phase; 6] =
     [Phase::Resolve, Phase::Validate, Phase::Check, Phase::Before, Phase::Permit, Phase::Execute];
 
+/// What would let a call run that asks.
+#[derive(Debug, Default)]
+pub(crate) struct Ways {
+    pub(crate) reaches: Vec<Reach>,
+    /// The rules the hint names.
+    pub(crate) allow: Vec<String>,
+}
+
 /// The lines that tell what would happen.
-pub(crate) fn forecast(explanation: &Explanation, reaches: &[Reach], world: &World) -> String {
+pub(crate) fn forecast(explanation: &Explanation, ways: &Ways, world: &World) -> String {
     let end = match explanation.status {
         Foreseen::Ok => "would run",
         Foreseen::Ask => "would ask a person",
@@ -31,10 +39,10 @@ pub(crate) fn forecast(explanation: &Explanation, reaches: &[Reach], world: &Wor
     if let Some(reason) = &explanation.reason {
         lines.push(line("reason", reason));
     }
-    lines.extend(reaches.iter().map(|reach| {
+    lines.extend(ways.reaches.iter().map(|reach| {
         line("would do", &format!("allow {}   ({})", reach.rules.join(", allow "), reach.title))
     }));
-    if let Some(hint) = hint(explanation, world) {
+    if let Some(hint) = hint(explanation, ways, world) {
         lines.push(line("hint:", &hint));
     }
     lines.join("\n")
@@ -118,11 +126,12 @@ pub(crate) fn touched(resource: &Resource) -> String {
     }
 }
 
-fn hint(explanation: &Explanation, world: &World) -> Option<String> {
+fn hint(explanation: &Explanation, ways: &Ways, world: &World) -> Option<String> {
     let code = explanation.code?;
     let mut refusal = Refusal::new(code, "");
     refusal.hint.clone_from(&explanation.hint);
     refusal.rule.clone_from(&explanation.rule);
+    refusal.would_allow.clone_from(&ways.allow);
     let own = refusal.hint.is_some() || code == RefusalCode::ApprovalRequired;
     own.then(|| way_on(&refusal, &explanation.tool, world))
 }

@@ -13,7 +13,7 @@ mod answer;
 mod forecast;
 
 pub(crate) use answer::answer;
-pub(crate) use forecast::{decision, effects, forecast, plan, touched};
+pub(crate) use forecast::{Ways, decision, effects, forecast, plan, touched};
 pub(crate) use visible::visible;
 
 /// Writes data to stdout, ended by a line break. A reader that went away wants no more: that is no error.

@@ -22,7 +22,9 @@ use crate::{
     outcome::{Phase, Refusal, RefusalCode},
     policy::{
         Answer, Approver, Decision, Digest, Opinion, Policy, Query, Question, RuleRef, Stance, Verdict,
+        rules_that_allow,
     },
+    tool::ToolSpec,
 };
 
 /// Proof that a call was allowed. Only this file can make one, and it cannot be cloned.
@@ -201,10 +203,8 @@ async fn ask(
     (policy, approver): (&dyn Policy, &dyn Approver),
 ) -> Result<Permit, Refusal> {
     // Where the tool itself wants a person, no rule can answer for one.
-    let changes = match opinion(invocation, base) {
-        Opinion::Abstain => policy.changed(),
-        Opinion::Ask(_) | Opinion::Deny(_) => None,
-    };
+    let by_rules = matches!(opinion(invocation, base), Opinion::Abstain);
+    let changes = if by_rules { policy.changed() } else { None };
     let token = base.lane.until_started(&base.scope);
     if token.is_cancelled() {
         return Err(super::execute::cancelled());
@@ -266,7 +266,10 @@ async fn ask(
             Err(said_no(rule, None))
         }
         Said::Answer(Answer::No(message)) => Err(said_no(rule, message)),
-        Said::Answer(Answer::Nobody) => Err(nobody(invocation, rule).with_digest(digest)),
+        Said::Answer(Answer::Nobody) => {
+            let allow = if by_rules { rules_that_allow(&query) } else { Vec::new() };
+            Err(nobody(query.tool, rule, allow).with_digest(digest))
+        }
     }
 }
 
@@ -314,15 +317,21 @@ fn said_no(rule: Option<RuleRef>, message: Option<String>) -> Refusal {
     refusal.with_rule(rule)
 }
 
-fn nobody(invocation: &Invocation, rule: Option<RuleRef>) -> Refusal {
-    let tool = &invocation.tool.spec.id;
+fn nobody(tool: &ToolSpec, rule: Option<RuleRef>, allow: Vec<String>) -> Refusal {
+    let tool = &tool.id;
     let reason = format!("A call of `{tool}` needs a person's yes, and nobody is there to give it.");
     let hint = match &rule {
         Some(rule) => {
             format!("The rule `{}` asks for a person each time; do something else meanwhile.", rule.text)
         }
-        None => format!("The rule `allow {tool}` would let it run; do something else meanwhile."),
+        None if allow.is_empty() => {
+            "Only a person's yes lets it run; do something else meanwhile.".to_owned()
+        }
+        None => {
+            let rules = allow.join("` and `allow ");
+            format!("The rule `allow {rules}` would let it run; do something else meanwhile.")
+        }
     };
     let refusal = Refusal::new(RefusalCode::ApprovalRequired, reason).with_hint(hint);
-    refusal.with_rule(rule)
+    refusal.with_rule(rule).with_rules_that_allow(allow)
 }

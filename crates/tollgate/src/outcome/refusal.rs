@@ -39,6 +39,9 @@ pub struct RefusalDetails {
     /// What a person's yes would be bound to, where one is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
+    /// Rules that would have let it run, where some would; the hint says the same in words.
+    #[serde(skip)]
+    pub would_allow: Vec<String>,
 }
 
 /// One place where the arguments are not what the schema asks for.
@@ -137,6 +140,7 @@ impl Refusal {
             rule: None,
             retry_after_ms: None,
             digest: None,
+            would_allow: Vec::new(),
         }))
     }
 
@@ -172,6 +176,13 @@ impl Refusal {
     #[must_use]
     pub(crate) fn with_digest(mut self, digest: Digest) -> Self {
         self.digest = Some(digest);
+        self
+    }
+
+    /// The same with the rules that would let it run.
+    #[must_use]
+    pub(crate) fn with_rules_that_allow(mut self, rules: Vec<String>) -> Self {
+        self.would_allow = rules;
         self
     }
 

@@ -40,7 +40,7 @@ pub use roots::lexical_path;
 pub(crate) use roots::{inside_roots, outside_roots};
 pub use rule::{BadRule, Layer, Rule, Stance};
 pub use rules::Rules;
-pub use trust::{Confirmed, Reach, Unfit, fits, reaches};
+pub use trust::{Confirmed, Reach, Unfit, fits, reaches, rules_that_allow};
 
 /// Decides about calls. It looks; it never runs, waits or asks.
 pub trait Policy: Send + Sync + 'static {

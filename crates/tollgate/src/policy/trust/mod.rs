@@ -67,6 +67,16 @@ pub fn reaches(query: &Query<'_>) -> Vec<Reach> {
     found
 }
 
+/// Rules that would let the call run where nothing but the defaults asks: its tool's name where that is enough,
+/// else the narrowest that are.
+pub fn rules_that_allow(query: &Query<'_>) -> Vec<String> {
+    let of_tool = vec![query.tool.id.to_string()];
+    if let_run(&of_tool, query) {
+        return of_tool;
+    }
+    reaches(query).into_iter().next().map_or(Vec::new(), |reach| reach.rules)
+}
+
 /// True when the rules alone would let the call run: what is protected, for one, needs a rule that names it.
 fn let_run(rules: &[String], query: &Query<'_>) -> bool {
     let placed = |rule: Rule| {
