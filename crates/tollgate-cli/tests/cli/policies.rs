@@ -306,3 +306,16 @@ fn init_writes_a_file_that_loads_widens_nothing_by_itself_and_is_never_written_o
     assert_eq!((world.run(&["init"]).code, world.run(&["init", "--print"]).code), (Some(2), Some(0)));
     assert_eq!(std::fs::read_to_string(world.path().join("tollgate.toml")).unwrap(), text);
 }
+
+#[test]
+fn the_rule_a_refusal_names_lets_even_a_protected_file_be_read() {
+    let world = World::new();
+    world.file(".env", "KEY=1\n");
+    let call = ["call", "read_file", r#"{"path":".env"}"#];
+    let refused = world.run(&call);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    let rule = refused.err.split("give --allow '").nth(1).unwrap().split("' to let it run").next().unwrap();
+    assert_ne!(rule, "read_file", "the tool's name alone is not enough for what is protected");
+    let ran = world.run(&[&call[..], &["--allow", rule]].concat());
+    assert_eq!(ran.code, Some(0), "{rule} {ran:?}");
+}
