@@ -1,6 +1,6 @@
 //! The built-in tools. They are there unless mocks take their place: with `--mocks` nothing real can happen.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use tollgate::{Registry, catalog::RegistryError};
 use tollgate_tools::{
@@ -14,26 +14,31 @@ use tollgate_tools::{
 
 use crate::{args::Environment, exit::Fault, mocks::Wanted, world};
 
+/// True for a file that a search of its folder must leave out.
+pub(crate) type Withheld = Box<dyn Fn(&Path) -> bool + Send + Sync>;
+
 /// The built-in tools a command needs.
-pub(crate) fn registry(wanted: Wanted<'_>) -> Result<Registry, Fault> {
+pub(crate) fn registry(wanted: Wanted<'_>, withheld: Withheld) -> Result<Registry, Fault> {
     let shell = shell()?;
+    let search = Search::new().withholding(move |path| withheld(path));
+    let register = |only| register(&shell, &search, only);
     let registered = match wanted {
-        Wanted::Tool(name) => match register(&shell, Some(name)) {
+        Wanted::Tool(name) => match register(Some(name)) {
             // A name nobody has: all names are needed, to say which one is near.
-            Ok(registry) if registry.specs().next().is_none() => register(&shell, None),
+            Ok(registry) if registry.specs().next().is_none() => register(None),
             registered => registered,
         },
-        Wanted::All => register(&shell, None),
+        Wanted::All => register(None),
     };
     registered.map_err(|error| {
         Fault::input(format!("the built-in tools cannot be used: {error}"), "please report this.")
     })
 }
 
-fn register(shell: &Arc<Shell>, only: Option<&str>) -> Result<Registry, RegistryError> {
+fn register(shell: &Arc<Shell>, search: &Search, only: Option<&str>) -> Result<Registry, RegistryError> {
     let registry = shell.register(Registry::new(), only)?;
     let registry = Files::new(journal()).register(registry, only)?;
-    Search::new().register(registry, only)
+    search.register(registry, only)
 }
 
 /// The shell tools, with what a child may know of our environment.

@@ -13,7 +13,10 @@ use tollgate::{
     testing::{Mocks, SetAside},
 };
 
-use crate::{builtins, exit::Fault};
+use crate::{
+    builtins::{self, Withheld},
+    exit::Fault,
+};
 
 /// The tools of all files.
 #[derive(Debug, Default)]
@@ -47,13 +50,18 @@ const MOST: u64 = 256 << 20;
 
 impl Loaded {
     /// Loads every file, or says which one cannot be; without any, the built-in tools.
-    pub(crate) fn load(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<Self, Fault> {
+    pub(crate) fn load(paths: &[PathBuf], wanted: Wanted<'_>, withheld: Withheld) -> Result<Self, Fault> {
         if paths.is_empty() {
-            return Ok(Self { registry: builtins::registry(wanted)?, ..Self::default() });
+            return Ok(Self { registry: builtins::registry(wanted, withheld)?, ..Self::default() });
         }
         let files =
             paths.iter().map(|path| Ok((path.clone(), open(path)?))).collect::<Result<Vec<_>, _>>()?;
         Ok(Self::of(files, wanted))
+    }
+
+    /// The same for a command that only looks at definitions: nothing is searched, so nothing is withheld.
+    pub(crate) fn definitions(paths: &[PathBuf]) -> Result<Self, Fault> {
+        Self::load(paths, Wanted::All, Box::new(|_| true))
     }
 
     /// Registers what was parsed.

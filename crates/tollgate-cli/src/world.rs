@@ -5,17 +5,19 @@ use std::{
     sync::Arc,
 };
 
+use serde_json::{Value, json};
 use tollgate::{
-    Registry, Scope, Tollgate, ToolSpec,
+    Effects, Registry, Scope, Tollgate, ToolSpec,
     guard::{Run, TokioSpawner, Workspace},
     outcome::{FolderResults, Offloaded},
-    policy::{Desk, Digest, Stance},
+    policy::{Desk, Digest, Layers, Policy as _, Query, Stance},
     tool::{Caller, Origin, Route},
 };
 
 use crate::{
     approver::{Asking, FolderDesk},
     args::{Environment, Shared},
+    builtins::Withheld,
     config::{self, Config},
     exit::Fault,
     hooks::Hooks,
@@ -45,7 +47,8 @@ impl World {
         scope.interactive = asking.is_interactive();
         let hooks = Hooks::load(&config.loaded, &environment)?;
         hooks.tell_inert();
-        let loaded = Loaded::load(&shared.mocks, wanted)?;
+        let scope = Arc::new(scope);
+        let loaded = Loaded::load(&shared.mocks, wanted, withheld(&config.policy, &scope))?;
         let results = results_folder(shared, &environment);
 
         let mut builder = Tollgate::builder(loaded.registry.clone())
@@ -60,7 +63,7 @@ impl World {
         }
         let recorder = Recorder::new(shared, &environment)?;
         let gate = recorder.on(builder).build();
-        Ok(Self { gate, scope: Arc::new(scope), loaded, config, recorder, results })
+        Ok(Self { gate, scope, loaded, config, recorder, results })
     }
 
     /// The file that holds the whole of a result that was put aside.
@@ -122,6 +125,21 @@ pub(crate) fn scope(shared: &Shared) -> Result<Scope, Fault> {
         scope.approvals.grant(digest);
     }
     Ok(scope)
+}
+
+/// Files that a search of their folder leaves out: what the rules say of reading one is stricter than what they say
+/// of the search itself.
+fn withheld(policy: &Layers, scope: &Arc<Scope>) -> Withheld {
+    let (policy, scope) = (policy.clone(), scope.clone());
+    let Ok(mut search) = ToolSpec::new("grep", "", json!({"type": "object"})) else {
+        return Box::new(|_| true);
+    };
+    search.requires_permission = false;
+    Box::new(move |path| {
+        let says =
+            |effects: &Effects| policy.decide(&Query::new(&search, &Value::Null, effects, &scope)).decision;
+        says(&Effects::reading().reads(path)) > says(&Effects::reading())
+    })
 }
 
 /// The folders calls may touch, with every link resolved.

@@ -144,7 +144,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         .filter_map(|path| mocks::open(path).map(|mocks| (path.clone(), mocks)).map_err(&mut note).ok());
     let parsed: Vec<_> = parsed.collect();
     let loaded = if shared.mocks.is_empty() {
-        Loaded::load(&[], Wanted::All).map_err(&mut note).unwrap_or_default()
+        Loaded::definitions(&[]).map_err(&mut note).unwrap_or_default()
     } else {
         Loaded::of(parsed, Wanted::All)
     };

@@ -319,3 +319,21 @@ fn the_rule_a_refusal_names_lets_even_a_protected_file_be_read() {
     let ran = world.run(&[&call[..], &["--allow", rule]].concat());
     assert_eq!(ran.code, Some(0), "{rule} {ran:?}");
 }
+
+#[test]
+fn a_search_of_a_folder_leaves_out_what_a_rule_keeps_from_being_read() {
+    let world = World::new();
+    world.file("open.txt", "needle\n");
+    world.file("private.txt", "needle\n");
+    let call = ["call", "grep", r#"{"pattern":"needle"}"#];
+    let all = world.run(&call);
+    assert!(all.out.contains("private.txt"), "{all:?}");
+    for rule in ["--deny", "--ask"] {
+        let ran = world.run(&[&call[..], &[rule, "read(**/private.txt)"]].concat());
+        assert!(ran.out.contains("open.txt") && !ran.out.contains("private.txt"), "{rule} {ran:?}");
+        assert!(ran.out.contains("1 file not searched"), "{rule} {ran:?}");
+    }
+    // Whoever says yes to every search, or is asked about each, has not asked for single files.
+    let ran = world.run(&[&call[..], &["--allow", "grep"]].concat());
+    assert!(ran.out.contains("private.txt"), "{ran:?}");
+}

@@ -326,7 +326,11 @@ fn answer(path: &str, query: &Query, hits: Hits) -> Output {
         );
     }
     if withheld > 0 {
-        let _ = write!(text, "; {} that may hold secrets not searched", counted(withheld, "file"));
+        let _ = write!(
+            text,
+            "; {} not searched: secrets, or a rule keeps them from being read",
+            counted(withheld, "file")
+        );
     }
     text.push_str("]\n");
     Output::text(text)

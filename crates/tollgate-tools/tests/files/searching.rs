@@ -112,7 +112,7 @@ async fn secrets_are_left_out_of_a_search_of_their_folder_and_that_is_said() {
     let shown = text(&world.call("grep", json!({"pattern": "needle", "hidden": true})).await);
     assert_eq!(
         shown,
-        "a.txt\n1:needle\n[1 matching line in 1 file; 2 files that may hold secrets not searched]\n"
+        "a.txt\n1:needle\n[1 matching line in 1 file; 2 files not searched: secrets, or a rule keeps them from being read]\n"
     );
 }
 

@@ -9,14 +9,14 @@ use crate::{
     args::{Environment, Shared},
     config::Config,
     exit::{Exit, Fault},
-    mocks::{Loaded, Wanted},
+    mocks::Loaded,
     words, world,
 };
 
 pub(super) fn run(strict: bool, shared: &Shared) -> Result<Exit, Fault> {
     let roots = world::roots(shared)?;
     let config = Config::load(shared, &Environment::read(), &world::working_folder(&roots))?;
-    let loaded = Loaded::load(&shared.mocks, Wanted::All)?;
+    let loaded = Loaded::definitions(&shared.mocks)?;
     words::set_aside(&loaded);
     if loaded.is_empty() {
         words::talk("note: no tools are loaded, so names are not looked at; give --mocks FILE.");

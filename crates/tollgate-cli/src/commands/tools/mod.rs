@@ -10,7 +10,7 @@ use crate::{
     args::{Environment, Shared, Tools},
     config::Config,
     exit::{Exit, Fault},
-    mocks::{Loaded, Wanted},
+    mocks::Loaded,
     words, world,
 };
 
@@ -30,7 +30,7 @@ struct Catalogue {
 pub(crate) fn run(tools: &Tools, shared: &Shared) -> Result<Exit, Fault> {
     let working = world::working_folder(&world::roots(shared)?);
     let config = Config::load(shared, &Environment::read(), &working)?;
-    let loaded = Loaded::load(&shared.mocks, Wanted::All)?;
+    let loaded = Loaded::definitions(&shared.mocks)?;
     words::set_aside(&loaded);
     if loaded.is_empty() {
         words::talk("note: no tools are loaded; give --mocks FILE.");
