@@ -17,9 +17,16 @@ use crate::{args::Environment, exit::Fault, mocks::Wanted, world};
 /// True for a file that a search of its folder must leave out.
 pub(crate) type Withheld = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
+/// What holds the built-in tools.
+pub(crate) struct Held {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) withheld: Withheld,
+}
+
 /// The built-in tools a command needs.
-pub(crate) fn registry(wanted: Wanted<'_>, withheld: Withheld) -> Result<Registry, Fault> {
-    let shell = shell()?;
+pub(crate) fn registry(wanted: Wanted<'_>, held: Held) -> Result<Registry, Fault> {
+    let Held { sandbox, withheld } = held;
+    let shell = shell(sandbox);
     let search = Search::new().withholding(move |path| withheld(path));
     let register = |only| register(&shell, &search, only);
     let registered = match wanted {
@@ -42,11 +49,10 @@ fn register(shell: &Arc<Shell>, search: &Search, only: Option<&str>) -> Result<R
 }
 
 /// The shell tools, with what a child may know of our environment.
-fn shell() -> Result<Arc<Shell>, Fault> {
+fn shell(sandbox: Sandbox) -> Arc<Shell> {
     let environment = Environment::read();
     let children = ChildEnvironment::of(environment.variables.iter().cloned(), [""; 0]);
-    let sandbox = sandbox(&environment)?;
-    Ok(Shell::in_sandbox(children, environment.home, sandbox))
+    Shell::in_sandbox(children, environment.home, sandbox)
 }
 
 /// The best sandbox of this machine, and the level below which nothing runs.

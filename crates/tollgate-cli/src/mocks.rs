@@ -14,7 +14,8 @@ use tollgate::{
 };
 
 use crate::{
-    builtins::{self, Withheld},
+    args::Environment,
+    builtins::{self, Held},
     exit::Fault,
 };
 
@@ -50,9 +51,9 @@ const MOST: u64 = 256 << 20;
 
 impl Loaded {
     /// Loads every file, or says which one cannot be; without any, the built-in tools.
-    pub(crate) fn load(paths: &[PathBuf], wanted: Wanted<'_>, withheld: Withheld) -> Result<Self, Fault> {
+    pub(crate) fn load(paths: &[PathBuf], wanted: Wanted<'_>, held: Held) -> Result<Self, Fault> {
         if paths.is_empty() {
-            return Ok(Self { registry: builtins::registry(wanted, withheld)?, ..Self::default() });
+            return Ok(Self { registry: builtins::registry(wanted, held)?, ..Self::default() });
         }
         let files =
             paths.iter().map(|path| Ok((path.clone(), open(path)?))).collect::<Result<Vec<_>, _>>()?;
@@ -61,7 +62,8 @@ impl Loaded {
 
     /// The same for a command that only looks at definitions: nothing is searched, so nothing is withheld.
     pub(crate) fn definitions(paths: &[PathBuf]) -> Result<Self, Fault> {
-        Self::load(paths, Wanted::All, Box::new(|_| true))
+        let sandbox = builtins::sandbox(&Environment::read())?;
+        Self::load(paths, Wanted::All, Held { sandbox, withheld: Box::new(|_| true) })
     }
 
     /// Registers what was parsed.

@@ -11,13 +11,13 @@ use tollgate::{
     guard::{Run, TokioSpawner, Workspace},
     outcome::{FolderResults, Offloaded},
     policy::{Desk, Digest, Layers, Policy as _, Query, Stance},
-    tool::{Caller, Origin, Route},
+    tool::{Caller, Isolation, Origin, Route},
 };
 
 use crate::{
     approver::{Asking, FolderDesk},
     args::{Environment, Shared},
-    builtins::Withheld,
+    builtins::{self, Held, Withheld},
     config::{self, Config},
     exit::Fault,
     hooks::Hooks,
@@ -47,8 +47,15 @@ impl World {
         scope.interactive = asking.is_interactive();
         let hooks = Hooks::load(&config.loaded, &environment)?;
         hooks.tell_inert();
+        let sandbox = builtins::sandbox(&environment)?;
+        if shared.mocks.is_empty() {
+            let found = sandbox.clone();
+            scope.sandbox =
+                Isolation::found_by(move || format!("{} for commands", found.level().name()).into());
+        }
         let scope = Arc::new(scope);
-        let loaded = Loaded::load(&shared.mocks, wanted, withheld(&config.policy, &scope))?;
+        let held = Held { sandbox, withheld: withheld(&config.policy, &scope) };
+        let loaded = Loaded::load(&shared.mocks, wanted, held)?;
         let results = results_folder(shared, &environment);
 
         let mut builder = Tollgate::builder(loaded.registry.clone())

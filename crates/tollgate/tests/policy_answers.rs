@@ -160,7 +160,7 @@ async fn a_yes_given_before_is_good_for_one_call_and_not_for_ever() {
     tokio::time::sleep(Duration::from_secs(11)).await;
     assert_eq!(place.edit("a").await.status(), Status::Refused, "it has ended");
     let mut other = Scope::clone(&place.scope);
-    other.sandbox = Some("L1".into());
+    other.sandbox = "L1".into();
     assert_ne!(digest(&place.scope), digest(&other));
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn question(question: &Question<'_>) -> String {
         effects: told.collect(),
         rule: question.rule.as_ref().map(|rule| (&*rule.text, &*rule.source)),
         reason: &question.reason,
-        sandbox: scope.sandbox.as_deref(),
+        sandbox: scope.sandbox.word(),
         caller: scope.caller.as_str(),
         route: scope.route.as_ref().map(Route::as_str),
         folder: scope.cwd(),

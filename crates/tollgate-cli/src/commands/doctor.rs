@@ -148,8 +148,8 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     } else {
         Loaded::of(parsed, Wanted::All)
     };
-    let sandbox = builtins::sandbox(environment).map_err(&mut note).ok().as_ref().map(confinement);
-    if let Some(refusal) = builtins::sandbox(environment).ok().and_then(|sandbox| sandbox.allowed().err()) {
+    let sandbox = builtins::sandbox(environment).map_err(&mut note).ok();
+    if let Some(refusal) = sandbox.as_ref().and_then(|sandbox| sandbox.allowed().err()) {
         note(Fault::usage(refusal.reason.clone(), refusal.hint.clone().unwrap_or_default()));
     }
     let results = world::results_folder(shared, environment).and_then(|folder| {
@@ -189,7 +189,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         concurrency,
         results,
         undo: world::undo_folder(environment),
-        sandbox,
+        sandbox: sandbox.as_ref().map(confinement),
         tools: loaded.registry.specs().count(),
         mocks: loaded.files.into_iter().map(File::from).collect(),
         config,

@@ -146,7 +146,7 @@ impl Digest {
             part(root.as_os_str().as_encoded_bytes());
         }
         part(scope.route.as_ref().map_or("", |route| route.as_str()).as_bytes());
-        part(scope.sandbox.as_deref().unwrap_or_default().as_bytes());
+        part(scope.sandbox.word().unwrap_or_default().as_bytes());
         Self(hex(&hash.finalize()).into())
     }
 

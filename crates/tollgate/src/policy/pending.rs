@@ -131,7 +131,7 @@ impl Pending {
             route: scope.route.as_ref().map(|route| route.as_str().to_owned()),
             cwd: scope.cwd().to_owned(),
             roots: scope.roots().to_vec(),
-            sandbox: scope.sandbox.clone(),
+            sandbox: scope.sandbox.word().map(Arc::from),
             rule: question.rule.as_ref().map(|rule| (rule.text.to_string(), rule.source.to_string())),
             reason: question.reason.to_string(),
             reaches: question.reaches(),

@@ -24,7 +24,7 @@ pub use declared::input_schema;
 pub use effects::{Access, Concurrency, Effects, Resource};
 pub(crate) use erased::{Erased, erase};
 pub use name::{BadName, CallId, Caller, IdempotencyKey, MAX_NAME, Origin, Route, RunId, ToolId, ToolName};
-pub use scope::Scope;
+pub use scope::{Isolation, Scope};
 pub use spec::{DEFAULT_RESULT_CHARS, Interrupt, OnFatal, ResultLimit, Timeouts, ToolSpec, Visibility};
 
 /// Something a model may ask for.

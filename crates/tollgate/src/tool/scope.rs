@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use super::name::{Caller, Route};
@@ -32,9 +32,40 @@ pub struct Scope {
     /// The sub-agent that proposes, where it is one.
     pub agent: Option<Arc<str>>,
     /// How well what runs is kept apart, as the sandbox says of itself.
-    pub sandbox: Option<Arc<str>>,
+    pub sandbox: Isolation,
     /// What is guarded even inside the roots.
     pub protection: Protection,
+}
+
+/// A sandbox's word for itself, looked up when somebody is first asked: finding it may mean starting a process.
+#[derive(Clone, Default)]
+pub struct Isolation(Option<Arc<LazyLock<Arc<str>, Look>>>);
+
+type Look = Box<dyn FnOnce() -> Arc<str> + Send>;
+
+impl Isolation {
+    /// The word that `look` finds.
+    pub fn found_by(look: impl FnOnce() -> Arc<str> + Send + 'static) -> Self {
+        Self(Some(Arc::new(LazyLock::new(Box::new(look)))))
+    }
+
+    /// The word; `None` where nothing is said.
+    pub fn word(&self) -> Option<&str> {
+        self.0.as_ref().map(|found| &***found as &str)
+    }
+}
+
+impl From<&str> for Isolation {
+    fn from(word: &str) -> Self {
+        let word = Arc::from(word);
+        Self::found_by(move || word)
+    }
+}
+
+impl std::fmt::Debug for Isolation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Isolation(..)" } else { "Isolation(none)" })
+    }
 }
 
 impl Scope {
@@ -50,7 +81,7 @@ impl Scope {
             approvals: Approvals::default(),
             interactive: false,
             agent: None,
-            sandbox: None,
+            sandbox: Isolation::default(),
             protection: Protection::default(),
         }
     }
