@@ -11,6 +11,9 @@ mod path;
 mod host;
 mod args;
 mod parse;
+mod wider;
+#[cfg(test)]
+mod wider_tests;
 
 pub(crate) use args::{ArgMatcher, Matcher, Pointer, Test};
 pub(crate) use command::CommandPattern;
