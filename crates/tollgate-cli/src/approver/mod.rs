@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tollgate::{
     BoxFuture,
-    policy::{Answer, Approver, Desk, Pending, Question},
+    policy::{Answer, Approver, Desk, NotGranted, Pending, Question},
 };
 
 use crate::{args::OnAsk, words};
@@ -107,5 +107,9 @@ impl Approver for Asking {
             }
             Answer::Nobody
         })
+    }
+
+    fn not_kept(&self, why: &NotGranted) {
+        words::talk(&format!("note: of your answer: {}", words::visible(&why.to_string())));
     }
 }

@@ -250,6 +250,7 @@ async fn ask(
     };
     let mut remember = |stance, grant| {
         if let Err(why) = policy.remember(stance, grant) {
+            let _ = catch_unwind(AssertUnwindSafe(|| approver.not_kept(&why)));
             base.trail.note(|| What::Fault { message: why.to_string().into() });
         }
     };
