@@ -1,0 +1,1 @@
+//! The agent: provider clients, the loop, sub-agents and cassettes.

@@ -1,0 +1,1 @@
+//! MCP, both sides: servers' tools in, the governed pool out.
