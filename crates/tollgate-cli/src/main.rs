@@ -8,6 +8,7 @@ mod words;
 mod mocks;
 mod config;
 mod hooks;
+mod sandbox;
 mod builtins;
 mod store;
 mod world;

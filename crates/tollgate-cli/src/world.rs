@@ -5,23 +5,23 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::{Value, json};
 use tollgate::{
-    Effects, Registry, Scope, Tollgate, ToolSpec,
+    Registry, Scope, Tollgate, ToolSpec,
     guard::{Run, TokioSpawner, Workspace},
     outcome::{FolderResults, Offloaded},
-    policy::{Desk, Digest, Layers, Policy as _, Query, Stance},
+    policy::{Desk, Digest, Stance},
     tool::{Caller, Isolation, Origin, Route},
 };
 
 use crate::{
     approver::{Asking, FolderDesk},
     args::{Environment, Shared},
-    builtins::{self, Held, Withheld},
+    builtins::Held,
     config::{self, Config},
     exit::Fault,
     hooks::Hooks,
     mocks::{Loaded, Wanted},
+    sandbox::{self, Asked},
     store::Recorder,
 };
 
@@ -47,14 +47,16 @@ impl World {
         scope.interactive = asking.is_interactive();
         let hooks = Hooks::load(&config.loaded, &environment)?;
         hooks.tell_inert();
-        let sandbox = builtins::sandbox(&environment)?;
+        let asked = Asked::load(&config.loaded, &environment)?;
+        asked.tell_inert();
+        let sandbox = asked.sandbox();
         if shared.mocks.is_empty() {
             let found = sandbox.clone();
-            scope.sandbox =
-                Isolation::found_by(move || format!("{} for commands", found.level().name()).into());
+            scope.sandbox = Isolation::found_by(move || found.word().into());
         }
         let scope = Arc::new(scope);
-        let held = Held { sandbox, withheld: withheld(&config.policy, &scope) };
+        let guard = sandbox::guard(&config, &scope);
+        let held = Held { sandbox, guard, environment: asked.config.environment };
         let loaded = Loaded::load(&shared.mocks, wanted, held)?;
         let results = results_folder(shared, &environment);
 
@@ -132,21 +134,6 @@ pub(crate) fn scope(shared: &Shared) -> Result<Scope, Fault> {
         scope.approvals.grant(digest);
     }
     Ok(scope)
-}
-
-/// Files that a search of their folder leaves out: what the rules say of reading one is stricter than what they say
-/// of the search itself.
-fn withheld(policy: &Layers, scope: &Arc<Scope>) -> Withheld {
-    let (policy, scope) = (policy.clone(), scope.clone());
-    let Ok(mut search) = ToolSpec::new("grep", "", json!({"type": "object"})) else {
-        return Box::new(|_| true);
-    };
-    search.requires_permission = false;
-    Box::new(move |path| {
-        let says =
-            |effects: &Effects| policy.decide(&Query::new(&search, &Value::Null, effects, &scope)).decision;
-        says(&Effects::reading().reads(path)) > says(&Effects::reading())
-    })
 }
 
 /// The folders calls may touch, with every link resolved.

@@ -2,6 +2,7 @@
 //! built-in tools.
 
 pub mod process;
+mod section;
 pub mod hook_command;
 pub mod shell;
 pub mod sandbox;
@@ -11,3 +12,5 @@ mod blocking;
 pub mod journal;
 pub mod files;
 pub mod search;
+
+pub use section::BadSection;

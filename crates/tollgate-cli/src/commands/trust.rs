@@ -11,7 +11,7 @@ use crate::{
     args::{Environment, Shared, TrustFile},
     config,
     exit::{Exit, Fault},
-    hooks, input, words, world,
+    hooks, input, sandbox, words, world,
 };
 
 /// No file of rules is larger.
@@ -54,6 +54,9 @@ pub(crate) fn run(trust: &TrustFile, shared: &Shared) -> Result<Exit, Fault> {
     for hook in hooks::of_file(&absolute, &parsed)? {
         let command = [&[hook.program.display().to_string()], &hook.args[..]].concat().join(" ");
         words::data(&words::entry::<5>("hook", &format!("{} runs {command}", hook.name)))?;
+    }
+    for opening in sandbox::of_file(&absolute, &parsed, sources.home.as_deref())?.openings() {
+        words::data(&words::entry::<5>("opens", &opening))?;
     }
     store.trust(&absolute, &text).map_err(failed)?;
     words::talk(&format!(

@@ -10,10 +10,12 @@ use crate::{process::Environment, sandbox::Sandbox};
 mod transcript;
 mod job;
 mod effects;
+mod guard;
 mod shell;
 mod jobs;
 mod words;
 
+pub use guard::{Guard, Reading};
 pub use jobs::JobsTool;
 pub use shell::ShellTool;
 
@@ -25,6 +27,7 @@ pub struct Shell {
     environment: Environment,
     home: Option<PathBuf>,
     sandbox: Sandbox,
+    guard: Guard,
     jobs: Jobs,
 }
 
@@ -36,7 +39,17 @@ impl Shell {
 
     /// The same in a sandbox that was chosen.
     pub fn in_sandbox(environment: Environment, home: Option<PathBuf>, sandbox: Sandbox) -> Arc<Self> {
-        Arc::new(Self { environment, home, sandbox, jobs: Jobs::default() })
+        Self::guarded(environment, home, sandbox, Guard::open())
+    }
+
+    /// The same, and files that nobody named are read only where this says so.
+    pub fn guarded(
+        environment: Environment,
+        home: Option<PathBuf>,
+        sandbox: Sandbox,
+        guard: Guard,
+    ) -> Arc<Self> {
+        Arc::new(Self { environment, home, sandbox, guard, jobs: Jobs::default() })
     }
 
     /// The sandbox commands run in.

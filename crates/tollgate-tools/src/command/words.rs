@@ -1,11 +1,25 @@
 //! A command's end, or how far it is, as the model reads it.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 
 use super::{
     job::{Job, Over},
     transcript::{Stream, Transcript},
 };
+
+/// A few of these paths, as seen from the working folder, and how many there are beside them.
+pub(super) fn some(paths: &[PathBuf], from: &Path) -> String {
+    const SHOWN: usize = 5;
+    let shown =
+        paths.iter().take(SHOWN).map(|path| path.strip_prefix(from).unwrap_or(path).display().to_string());
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if paths.len() > SHOWN {
+        text.push_str(&format!(" and {} more", paths.len() - SHOWN));
+    }
+    text
+}
 
 /// Everything a command said and how it ended.
 pub(super) fn result(job: &Job, number: Option<u32>, sandbox: &str, mut notes: Vec<String>) -> Value {

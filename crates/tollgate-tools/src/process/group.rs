@@ -56,7 +56,7 @@ pub(super) async fn start(launch: Launch) -> Result<(Running, Pipes), LaunchErro
     let (started, starting) = oneshot::channel();
     let watcher = std::thread::Builder::new().name("tollgate-process".to_owned()).stack_size(256 << 10);
     let watching = watcher.spawn(move || match spawn(&launch, words) {
-        Ok(child) => watch_over(child, launch.grace, started),
+        Ok(child) => watch_over(child, &launch, started),
         Err(error) => drop(started.send(Err(error))),
     });
     watching.map_err(LaunchError::Machine)?;
@@ -97,14 +97,14 @@ fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, Launc
     })
 }
 
-fn watch_over(mut child: Child, grace: Duration, started: oneshot::Sender<Started>) {
+fn watch_over(mut child: Child, launch: &Launch, started: oneshot::Sender<Started>) {
     let (ends, ended) = watch::channel(None);
     let group = Arc::new(Group { leader: Pid::from_child(&child), reaped: Mutex::new(false) });
     let pipes = match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
         (Some(stdin), Some(stdout), Some(stderr)) => Ok([stdin.into(), stdout.into(), stderr.into()]),
         _ => Err(LaunchError::Machine(io::Error::other("it has no pipes"))),
     };
-    let running = Running { group: group.clone(), ended, grace };
+    let running = Running { group: group.clone(), ended, grace: launch.grace };
     // Where whoever wanted it is gone already, or the pipes are not there, the handle is dropped and kills it.
     drop(started.send(pipes.map(|pipes| (running, pipes))));
     // Seen but not yet reaped, the leader keeps the group's number, so that the signal meets what it left behind and
@@ -113,6 +113,9 @@ fn watch_over(mut child: Child, grace: Duration, started: oneshot::Sender<Starte
         waitid(WaitId::Pid(group.leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
     });
     group.signal(Signal::KILL);
+    if let Some(wrapper) = &launch.wrapper {
+        wrapper.leave();
+    }
     let mut reaped = group.reaped.lock().unwrap_or_else(PoisonError::into_inner);
     let status = child.wait();
     *reaped = true;

@@ -50,6 +50,10 @@ pub trait Wrapper: fmt::Debug + Send + Sync {
     fn enter(&self) -> io::Result<()> {
         Ok(())
     }
+
+    /// Runs on the same thread once the process is over and its group was ended, before anybody is told: ends what of
+    /// it is left elsewhere, where the sandbox can tell.
+    fn leave(&self) {}
 }
 
 /// Why nothing was started.

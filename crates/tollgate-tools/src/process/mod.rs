@@ -3,7 +3,7 @@
 //! Describe a process with [`Launch`]; [`Launch::run`] waits for its end and keeps what it said, within limits;
 //! [`Launch::start`] hands over its pipes. Whatever happens to the caller, the process and everything in its group
 //! ends: by itself, at its deadline, on cancellation, or when the handle is dropped. A child that makes a session
-//! of its own leaves the group; only a sandbox with its own process table holds that one too.
+//! of its own leaves the group; a sandbox that can tell its own processes from others holds that one too.
 
 mod launch;
 mod environment;

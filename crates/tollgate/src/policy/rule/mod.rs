@@ -102,6 +102,11 @@ impl Rule {
         self.stance
     }
 
+    /// True for a rule about reading paths, by whatever tool.
+    pub fn is_about_reading(&self) -> bool {
+        matches!(&self.touch, Some(Touch::Path { access, .. }) if *access != Some(Access::Write))
+    }
+
     /// Which layer it stands in.
     pub fn layer(&self) -> Layer {
         self.layer
