@@ -158,6 +158,7 @@ fn reserve(tx: &mut Tx<'_>, run: &str, tool: &str, budget: &Budget) -> Result<Re
         count(tx, run, tool, &one)?;
         *now.calls_of.entry(tool.to_owned()).or_default() += 1;
     }
+    crate::failpoint::hit("reserved");
     Ok(Reserved::Counted(now))
 }
 
