@@ -87,7 +87,7 @@ impl Call<Permitted> {
     pub async fn execute(self, guards: &Guards) -> Result<Call<Executed>, Refused> {
         let Call { mut base, state: Permitted { invocation, permit, probe } } = self;
         let scope = base.scope.clone();
-        let ready = match scope.run.purse().reserve(invocation.tool.spec.name()) {
+        let ready = match scope.run.purse().reserve(invocation.tool.spec.name()).await {
             Ok(reservation) => ready(&mut base, &invocation, guards, reservation).await,
             Err(refusal) => Err(refusal),
         };

@@ -4,6 +4,7 @@ mod spawn;
 mod workspace;
 mod run;
 mod budget;
+mod purse_book;
 mod repetition;
 mod breaker;
 mod retry;
@@ -20,6 +21,7 @@ pub use idempotency::MemoryLedger;
 pub use ledger::{
     CallRecord, Claim, End, Fence, Fingerprint, InputRecord, Ledger, LedgerFault, Start, Ticket, Written,
 };
+pub use purse_book::{PurseBook, Reserved};
 pub use repetition::Repetition;
 pub use retry::RetryPolicy;
 pub use run::{Run, RunBuilder};

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     budget::{Budget, Purse},
+    purse_book::{Kept, PurseBook},
     repetition::{Repetition, Window},
 };
 use crate::tool::RunId;
@@ -25,12 +26,13 @@ struct Inner {
 }
 
 /// Sets the limits of a run.
-#[derive(Debug)]
+#[must_use]
 pub struct RunBuilder {
     id: RunId,
     token: CancellationToken,
     budget: Budget,
     repetition: Repetition,
+    book: Option<Arc<dyn PurseBook>>,
 }
 
 impl Run {
@@ -46,6 +48,7 @@ impl Run {
             token: CancellationToken::new(),
             budget: Budget::default(),
             repetition: Repetition::default(),
+            book: None,
         }
     }
 
@@ -77,6 +80,14 @@ impl RunBuilder {
         self
     }
 
+    /// Where what it spends is kept, so that other processes of the run count too and a resumed one goes on with it;
+    /// [`Purse::refresh`] looks it up.
+    #[must_use]
+    pub fn kept_in(mut self, book: Arc<dyn PurseBook>) -> Self {
+        self.book = Some(book);
+        self
+    }
+
     /// How often the same call may come turn after turn.
     #[must_use]
     pub fn repetition(mut self, repetition: Repetition) -> Self {
@@ -93,11 +104,12 @@ impl RunBuilder {
 
     /// The run.
     pub fn build(self) -> Run {
+        let kept = self.book.map(|book| Kept { book, run: self.id.clone() });
         Run {
             inner: Arc::new(Inner {
                 id: self.id,
                 token: self.token,
-                purse: Purse::new(self.budget),
+                purse: Purse::new(self.budget, kept),
                 window: Window::new(self.repetition),
             }),
         }
