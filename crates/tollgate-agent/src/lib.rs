@@ -1,3 +1,5 @@
 //! The agent: provider clients, the loop, sub-agents and cassettes.
 
 pub mod model;
+pub mod provider;
+pub mod price;
