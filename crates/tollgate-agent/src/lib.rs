@@ -3,3 +3,5 @@
 pub mod model;
 pub mod provider;
 pub mod price;
+#[cfg(feature = "testing")]
+pub mod standin;

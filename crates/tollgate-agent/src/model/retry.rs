@@ -34,7 +34,8 @@ impl Retries {
     /// whole of it.
     pub fn delay(&self, made: u32, error: &ModelError) -> Option<Duration> {
         // Where nothing answers, a second look is enough: the address is wrong, or somebody has to start the server.
-        let attempts = if error.kind() == ErrorKind::Unreachable { self.attempts.min(2) } else { self.attempts };
+        let attempts =
+            if error.kind() == ErrorKind::Unreachable { self.attempts.min(2) } else { self.attempts };
         if made >= attempts || !error.is_transient() {
             return None;
         }

@@ -23,7 +23,11 @@ impl Money {
     /// An amount in dollars; `None` where it is negative, or no number.
     pub fn from_dollars(dollars: f64) -> Option<Self> {
         let nanos = dollars * 1e9;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was looked at")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the range was looked at"
+        )]
         (nanos.is_finite() && (0.0..1.8e19).contains(&nanos)).then(|| Self(nanos.round() as u64))
     }
 

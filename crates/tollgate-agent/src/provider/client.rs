@@ -24,7 +24,8 @@ impl Client {
     pub fn new(name: ModelName, settings: Settings, models: &Models) -> Result<Self, ModelError> {
         let known = models.find(&name.to_string());
         let window = settings.context_window.or(known.and_then(|known| known.window));
-        let thinks = known.is_some_and(|known| known.thinks);
+        // A model nobody has heard of is a new one, and new ones think.
+        let thinks = known.is_none_or(|known| known.thinks);
         let line = Line::new(name, settings);
         line.url.clone()?;
         Ok(Self { line: Arc::new(line), window, thinks })

@@ -48,7 +48,10 @@ impl Asked<'_> {
             return ModelError::new(ErrorKind::Unreachable, format!("{host} cannot be reached: {why}"));
         }
         if error.is_builder() {
-            return ModelError::new(ErrorKind::BadUrl, format!("the request to {host} cannot be made: {why}"));
+            return ModelError::new(
+                ErrorKind::BadUrl,
+                format!("the request to {host} cannot be made: {why}"),
+            );
         }
         ModelError::cut(format!("the connection to {host} broke: {why}"))
     }
@@ -113,11 +116,13 @@ impl Asked<'_> {
                     .with_hint(format!("set {key_variable}."))
             }
             ErrorKind::WrongKey => ModelError::new(kind, format!("{host} does not accept the key: {said}"))
-                .with_hint(format!(
-                    "check {key_variable}: is it whole, of this provider, and not revoked?"
-                )),
-            ErrorKind::UnknownModel => ModelError::new(kind, format!("{host} has no model `{model}`: {said}")),
-            ErrorKind::NotTheApi => ModelError::new(kind, format!("{host} is not the API of `{model}`: {said}")),
+                .with_hint(format!("check {key_variable}: is it whole, of this provider, and not revoked?")),
+            ErrorKind::UnknownModel => {
+                ModelError::new(kind, format!("{host} has no model `{model}`: {said}"))
+            }
+            ErrorKind::NotTheApi => {
+                ModelError::new(kind, format!("{host} is not the API of `{model}`: {said}"))
+            }
             ErrorKind::ContextOverflow => {
                 ModelError::new(kind, format!("the conversation is too long for `{model}`: {said}"))
             }
@@ -172,12 +177,15 @@ fn kind_of(word: &str, message: &str) -> Option<ErrorKind> {
         "context_length_exceeded" | "exceed_context_size_error" | "request_too_large" => {
             ErrorKind::ContextOverflow
         }
-        "rate_limit_error" | "rate_limit_exceeded" | "rate_limit" | "tokens" | "requests" => ErrorKind::RateLimited,
-        "overloaded_error" | "overloaded" | "server_overloaded" | "engine_overloaded" | "unavailable_error" => {
-            ErrorKind::Overloaded
+        "rate_limit_error" | "rate_limit_exceeded" | "rate_limit" | "tokens" | "requests" => {
+            ErrorKind::RateLimited
         }
+        "overloaded_error" | "overloaded" | "server_overloaded" | "engine_overloaded"
+        | "unavailable_error" => ErrorKind::Overloaded,
         "timeout_error" => ErrorKind::TimedOut,
-        "api_error" | "server_error" | "internal_error" | "internal_server_error" => ErrorKind::ProviderFailed,
+        "api_error" | "server_error" | "internal_error" | "internal_server_error" => {
+            ErrorKind::ProviderFailed
+        }
         _ => return by_sentence(word, message),
     };
     Some(by_sentence(word, message).unwrap_or(by_word))
@@ -201,7 +209,8 @@ fn by_sentence(word: &str, message: &str) -> Option<ErrorKind> {
     if says(&["credit balance is too low", "exceeded your current quota"]) {
         return Some(ErrorKind::NoCredit);
     }
-    if says(&["model"]) && says(&["not found", "does not exist", "unknown model", "no such model", "model: "]) {
+    if says(&["model"]) && says(&["not found", "does not exist", "unknown model", "no such model", "model: "])
+    {
         return (word != "authentication_error").then_some(ErrorKind::UnknownModel);
     }
     match word {

@@ -16,7 +16,8 @@ pub(super) fn endpoint(name: &ModelName, account: &Account) -> Result<Url, Model
         Api::Chat => ("https://api.openai.com/v1", "chat/completions"),
     };
     let base = name.url.as_deref().or(account.base_url.as_deref()).unwrap_or(usual);
-    let bad = |why: &str| ModelError::new(ErrorKind::BadUrl, format!("`{base}` is no address of an API: {why}"));
+    let bad =
+        |why: &str| ModelError::new(ErrorKind::BadUrl, format!("`{base}` is no address of an API: {why}"));
     let mut url = Url::parse(base).map_err(|error| bad(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(bad("it does not begin with http:// or https:// and a host"));

@@ -44,7 +44,9 @@ fn mark(message: &Value) -> Option<Value> {
         Value::Array(blocks) => {
             let last = blocks.last_mut().and_then(Value::as_object_mut)?;
             let bears = match last.get("type").and_then(Value::as_str)? {
-                "text" => last.get("text").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty()),
+                "text" => {
+                    last.get("text").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty())
+                }
                 "tool_result" | "image" | "document" => true,
                 _ => false,
             };

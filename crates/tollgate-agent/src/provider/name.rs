@@ -88,7 +88,12 @@ mod tests {
         let cases = [
             ("anthropic:claude-sonnet-4-5", Api::Anthropic, "claude-sonnet-4-5", None),
             ("openai:gpt-5", Api::OpenAi, "gpt-5", None),
-            ("chat:qwen3:8b@http://localhost:11434/v1", Api::Chat, "qwen3:8b", Some("http://localhost:11434/v1")),
+            (
+                "chat:qwen3:8b@http://localhost:11434/v1",
+                Api::Chat,
+                "qwen3:8b",
+                Some("http://localhost:11434/v1"),
+            ),
             ("chat:a@b/c@https://x.test/v1", Api::Chat, "a@b/c", Some("https://x.test/v1")),
             ("anthropic:claude@20250929", Api::Anthropic, "claude@20250929", None),
         ];

@@ -305,7 +305,9 @@ fn an_error_or_a_bad_end_cuts_the_turn_and_says_why() {
         let (_, turn) = read(provider, &format!("{}{bad}\n\n", begun(provider)));
         let said = why.strip_prefix("the provider failed with ").and_then(|said| said.split_once(": "));
         let stop = match said {
-            Some((kind, message)) => Stop::ProviderFailed { kind: kind.to_owned(), message: message.to_owned() },
+            Some((kind, message)) => {
+                Stop::ProviderFailed { kind: kind.to_owned(), message: message.to_owned() }
+            }
             None => Stop::Failed(why.to_owned()),
         };
         assert_eq!(turn.stop, stop, "{bad}");
