@@ -8,6 +8,10 @@
 //! ```
 
 pub mod model;
+pub mod provider;
+pub mod price;
+#[cfg(feature = "testing")]
+pub mod standin;
 pub mod history;
 pub mod machine;
 pub mod event;
