@@ -26,6 +26,7 @@ mod tools;
 mod names;
 
 pub use history::{RepairReport, check, repair};
+pub use image::media_type;
 pub use names::WireNames;
 pub use provider::{Provider, UnknownProvider};
 pub use results::{ChatImages, fault_message, results_for, results_message, results_message_with};
