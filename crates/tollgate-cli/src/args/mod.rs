@@ -7,6 +7,7 @@ use crate::{exit::Exit, words};
 mod calls;
 mod environment;
 mod policy;
+mod serve;
 mod shared;
 mod tools;
 mod trace;
@@ -14,6 +15,7 @@ mod trace;
 pub(crate) use calls::{Batch, Call, Explain};
 pub(crate) use environment::Environment;
 pub(crate) use policy::{AnswerQuestion, Approvals, HowLong, Init, PolicyCommand, TrustFile, Word};
+pub(crate) use serve::{Mcp, Serve, Shown};
 pub(crate) use shared::{OnAsk, Plain, Shared};
 pub(crate) use tools::{Lint, Project, Schema, Tools};
 pub(crate) use trace::{
@@ -69,6 +71,10 @@ pub(crate) enum Command {
     /// What is not called any more because it kept failing
     #[command(subcommand)]
     Breaker(BreakerCommand),
+    /// The governed tools for a client of MCP, over stdin and stdout
+    Mcp(Mcp),
+    /// The governed tools for clients of MCP, over HTTP
+    Serve(Serve),
     /// A completion script for your shell, on stdout
     Completions(Completions),
 }
@@ -113,6 +119,8 @@ impl Command {
             Self::Init(init) => &mut init.shared,
             Self::Undo(undo) => &mut undo.shared,
             Self::Demo(demo) => &mut demo.shared,
+            Self::Mcp(mcp) => &mut mcp.shared,
+            Self::Serve(serve) => &mut serve.shared,
             Self::Completions(completions) => &mut completions.shared,
             Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),

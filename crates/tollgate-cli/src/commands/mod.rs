@@ -21,6 +21,9 @@ mod doctor;
 mod demo;
 mod trace;
 mod breaker;
+mod gateway;
+mod mcp_serve;
+mod serve;
 mod completions;
 
 /// Does what the command line asks for.
@@ -40,6 +43,8 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Demo(demo) => demo::run(&demo, shared),
         Command::Trace(trace) => trace::run(&trace, shared),
         Command::Breaker(command) => breaker::run(&command, shared),
+        Command::Mcp(mcp) => mcp_serve::run(&mcp, shared),
+        Command::Serve(serve) => serve::run(&serve, shared),
         Command::Completions(completions) => completions::run(&completions),
     }
 }
