@@ -3,3 +3,7 @@
 pub mod config;
 pub mod client;
 pub mod auth;
+pub mod bridge;
+
+pub use bridge::{Upstreams, Wanted, Wiring};
+pub use config::ServerConfig;

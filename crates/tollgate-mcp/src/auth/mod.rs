@@ -7,6 +7,11 @@ use crate::client::Fault;
 pub struct Login {}
 
 impl Login {
+    /// The login at this server, kept in the folder where there is one.
+    pub(crate) fn at(_config: &crate::config::ServerConfig, _folder: Option<&std::path::Path>) -> Self {
+        Self {}
+    }
+
     /// The token to send; after a challenge, another one than the one that was sent.
     pub(crate) async fn token(
         &self,

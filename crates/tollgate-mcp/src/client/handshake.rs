@@ -69,12 +69,14 @@ pub(crate) struct Reach<'a> {
     pub(crate) host: &'a Arc<Host>,
 }
 
-/// Connects and agrees with the server on a generation. There is no time limit here but the probe's.
-pub(crate) async fn connect(reach: &Reach<'_>) -> (Option<Tail>, Result<Connection, Fault>) {
-    let (tail, connection) = match open(reach).await {
-        Ok(opened) => opened,
-        Err(fault) => return (None, Err(fault)),
-    };
+/// Connects and agrees with the server on a generation. There is no time limit here but the probe's. Whoever may have to
+/// tell of a failure is given the server's last words before anything is asked.
+pub(crate) async fn connect(
+    reach: &Reach<'_>,
+    last_words: &(dyn Fn(Option<Tail>) + Send + Sync),
+) -> Result<Connection, Fault> {
+    let (tail, connection) = open(reach).await?;
+    last_words(tail);
     let agreed = match reach.config.generation {
         Generation::Legacy => initialize(&connection).await,
         Generation::Stateless => discover(&connection).await,
@@ -83,19 +85,15 @@ pub(crate) async fn connect(reach: &Reach<'_>) -> (Option<Tail>, Result<Connecti
             // A server that ends or hangs up over a question it does not know gets a new start without it.
             Ok(Err(Fault::Lost(_) | Fault::NotSent(_))) if !connection.is_alive() => {
                 drop(connection);
-                return match open(reach).await {
-                    Ok((tail, connection)) => {
-                        let agreed = initialize(&connection).await;
-                        (tail, agreed.map(|()| connection))
-                    }
-                    Err(fault) => (tail, Err(fault)),
-                };
+                let (tail, connection) = open(reach).await?;
+                last_words(tail);
+                return initialize(&connection).await.map(|()| connection);
             }
             Ok(Err(fault @ (Fault::Unauthorized { .. } | Fault::NotSent(_)))) => Err(fault),
             Ok(Err(_)) | Err(_) => initialize(&connection).await,
         },
     };
-    (tail, agreed.map(|()| connection))
+    agreed.map(|()| connection)
 }
 
 async fn open(reach: &Reach<'_>) -> Result<(Option<Tail>, Connection), Fault> {

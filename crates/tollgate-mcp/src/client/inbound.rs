@@ -131,7 +131,7 @@ impl Host {
     }
 
     /// Answers one question of the server's.
-    pub(super) async fn answer(&self, method: &str, params: &Value, during: Option<Asked>) -> Answered {
+    pub(crate) async fn answer(&self, method: &str, params: &Value, during: Option<Asked>) -> Answered {
         match method {
             "ping" => Ok(json!({})),
             "roots/list" if self.sees_roots => Ok(json!({"roots": self.roots()})),

@@ -18,7 +18,6 @@ mod handshake;
 
 pub(crate) use handshake::{Era, Reach, connect};
 pub(crate) use headers::{fault as header_fault, of_call as headers_of_call};
-pub(crate) use http::client as http_client;
 pub use inbound::{Asked, Elicitation, ElicitationAnswer, Elicitor, NoPerson, NoSampler, Sampler};
 pub(crate) use inbound::Host;
 pub use fault::Fault;

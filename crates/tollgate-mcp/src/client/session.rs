@@ -63,7 +63,7 @@ pub(crate) struct Session {
 }
 
 /// Holds a connection open: dropped, the connection ends, and with it what was started for it.
-pub(crate) struct Connection(pub(super) Arc<Session>);
+pub(crate) struct Connection(pub(crate) Arc<Session>);
 
 impl std::ops::Deref for Connection {
     type Target = Arc<Session>;
@@ -104,6 +104,11 @@ impl Session {
             stray: AtomicU64::new(0),
             questions: Arc::new(Semaphore::new(QUESTIONS)),
         })
+    }
+
+    /// Who answers the server's questions.
+    pub(crate) fn host(&self) -> &Arc<Host> {
+        &self.host
     }
 
     /// True while it can be used.

@@ -57,9 +57,10 @@ impl ServerName {
         for c in text.trim().chars() {
             match c {
                 _ if c.is_ascii_alphanumeric() || c == '.' => near.push(c),
-                '_' if !near.ends_with('_') && !near.is_empty() => near.push('_'),
-                _ if !near.ends_with('-') && !near.is_empty() => near.push('-'),
-                _ => {}
+                // One sign stands for a row of them.
+                _ if near.is_empty() || near.ends_with(['-', '_']) => {}
+                '_' => near.push('_'),
+                _ => near.push('-'),
             }
         }
         Self::new(near.trim_end_matches(['-', '_', '.']))
