@@ -4,6 +4,7 @@ pub mod config;
 pub mod client;
 pub mod auth;
 pub mod bridge;
+pub mod gateway;
 
 pub use bridge::{Upstreams, Wanted, Wiring};
 pub use config::ServerConfig;

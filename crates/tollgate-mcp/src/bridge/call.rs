@@ -128,7 +128,12 @@ impl Outgoing<'_> {
     }
 
     fn asked(&self) -> Asked {
-        Asked { caller: self.cx.caller.clone(), run: self.cx.run.id().clone(), call: self.cx.call_id().clone() }
+        Asked {
+            caller: self.cx.caller.clone(),
+            run: self.cx.run.id().clone(),
+            call: self.cx.call_id().clone(),
+            peer: self.cx.peer.clone(),
+        }
     }
 
     /// Answers what the server wants to know before it goes on.

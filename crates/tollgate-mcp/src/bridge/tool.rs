@@ -46,7 +46,7 @@ pub(super) fn tool(upstream: &Arc<Upstream>, offered: &Arc<Offered>, deferred: b
     let health = upstream.clone();
     let (runner, run) = (upstream.clone(), offered.clone());
     Ok(builder
-        .effects(move |_, _| effects.clone())
+        .always(effects)
         .enabled(move || !matches!(health.health(), Health::Broken { .. }))
         .check(move |_, _| check(&judge, &judged))
         .run(move |cx, args| {

@@ -5,14 +5,14 @@ use std::{path::PathBuf, sync::Arc};
 use serde_json::{Value, json};
 use tollgate::{
     BoxFuture,
-    tool::{CallId, Caller, RunId},
+    tool::{CallId, Caller, Peer, PeerFault, PeerRequest, RunId},
 };
 
 use super::message::{INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::config::ServerName;
 
 /// The call during which a server asks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Asked {
     /// Who proposed it.
     pub caller: Caller,
@@ -20,10 +20,12 @@ pub struct Asked {
     pub run: RunId,
     /// The call's own id.
     pub call: CallId,
+    /// Where the call came from, where that side can be asked.
+    pub peer: Option<Arc<dyn Peer>>,
 }
 
 /// A server's question to the person.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Elicitation {
     /// Who asks.
@@ -55,22 +57,12 @@ pub enum ElicitationAnswer {
 pub trait Elicitor: Send + Sync + 'static {
     /// Asks. Dropped when the call it belongs to is over.
     fn elicit(&self, question: Elicitation) -> BoxFuture<'_, ElicitationAnswer>;
-
-    /// True when there may be somebody to ask; servers are told.
-    fn is_there(&self) -> bool {
-        true
-    }
 }
 
 /// Has the model write for a server that may ask for it.
 pub trait Sampler: Send + Sync + 'static {
     /// Answers a `sampling/createMessage`, or says why not.
     fn sample(&self, server: &ServerName, params: Value) -> BoxFuture<'_, Result<Value, String>>;
-
-    /// True when there is a model.
-    fn is_there(&self) -> bool {
-        true
-    }
 }
 
 /// Nobody to ask.
@@ -85,19 +77,11 @@ impl Elicitor for NoPerson {
     fn elicit(&self, _: Elicitation) -> BoxFuture<'_, ElicitationAnswer> {
         Box::pin(async { ElicitationAnswer::Decline })
     }
-
-    fn is_there(&self) -> bool {
-        false
-    }
 }
 
 impl Sampler for NoSampler {
     fn sample(&self, _: &ServerName, _: Value) -> BoxFuture<'_, Result<Value, String>> {
         Box::pin(async { Err("there is no model to ask here".to_owned()) })
-    }
-
-    fn is_there(&self) -> bool {
-        false
     }
 }
 
@@ -121,10 +105,11 @@ impl Host {
         if self.sees_roots {
             capabilities["roots"] = json!({});
         }
-        if self.may_sample && self.sampler.is_there() {
+        if self.may_sample {
             capabilities["sampling"] = json!({});
         }
-        if self.may_elicit && self.elicitor.is_there() {
+        // Said to every server that may: whether somebody is there is known when it asks, and may change.
+        if self.may_elicit {
             capabilities["elicitation"] = json!({"form": {}, "url": {}});
         }
         capabilities
@@ -135,13 +120,37 @@ impl Host {
         match method {
             "ping" => Ok(json!({})),
             "roots/list" if self.sees_roots => Ok(json!({"roots": self.roots()})),
-            "elicitation/create" if self.may_elicit => self.elicit(params, during).await,
-            "sampling/createMessage" if self.may_sample && self.sampler.is_there() => {
-                self.sampler.sample(&self.server, params.clone()).await.map_err(|why| (INTERNAL, why))
-            }
+            // Whoever made the call answers what its server asks, where it can.
+            "elicitation/create" if self.may_elicit => match peer_of(method, during.as_ref()) {
+                Some(peer) => self.pass_on(&*peer, method, params).await,
+                None => self.elicit(params, during).await,
+            },
+            "sampling/createMessage" if self.may_sample => match peer_of(method, during.as_ref()) {
+                Some(peer) => self.pass_on(&*peer, method, params).await,
+                None => self.sampler.sample(&self.server, params.clone()).await.map_err(|why| (INTERNAL, why)),
+            },
             "sampling/createMessage" => Err((-1, "sampling is not allowed for this server".to_owned())),
             _ => Err((METHOD_NOT_FOUND, format!("there is no `{}` here", method.chars().take(80).collect::<String>()))),
         }
+    }
+
+    async fn pass_on(&self, peer: &dyn Peer, method: &str, params: &Value) -> Answered {
+        const KEY: &str = "question";
+        let request = PeerRequest { method: method.to_owned(), params: self.marked(params) };
+        match peer.ask([(KEY.to_owned(), request)].into()).await {
+            Ok(mut answers) => answers.remove(KEY).ok_or_else(|| (INTERNAL, "it was not answered".to_owned())),
+            Err(PeerFault::Refused { code, message }) => Err((code, message)),
+            Err(fault) => Err((INTERNAL, fault.to_string())),
+        }
+    }
+
+    /// The question with who asks in it: a person must not take a server's words for the client's own.
+    fn marked(&self, params: &Value) -> Value {
+        let mut params = params.clone();
+        if let Some(Value::String(message)) = params.get_mut("message") {
+            *message = format!("[{}] {}", self.server, tollgate::outcome::visible(message));
+        }
+        params
     }
 
     fn roots(&self) -> Vec<Value> {
@@ -167,6 +176,11 @@ impl Host {
             ElicitationAnswer::Cancel => json!({"action": "cancel"}),
         })
     }
+}
+
+/// The side the call came from, where it can answer this.
+fn peer_of(method: &str, during: Option<&Asked>) -> Option<Arc<dyn Peer>> {
+    during.and_then(|during| during.peer.clone()).filter(|peer| peer.can(method))
 }
 
 fn name_of(root: &std::path::Path) -> String {

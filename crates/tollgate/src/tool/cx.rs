@@ -68,7 +68,11 @@ impl Cx {
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         #[expect(clippy::cast_possible_truncation, reason = "a fraction of the work needs no more digits")]
         let fraction = fraction.clamp(0.0, 1.0) as f32;
-        self.pulse.beat(Progress { fraction, message: message.into().into() });
+        let progress = Progress { fraction, message: message.into().into() };
+        if let Some(peer) = &self.scope.peer {
+            peer.progress(&self.call, &progress);
+        }
+        self.pulse.beat(progress);
     }
 
     /// Says that the other side answered. Ends the connect deadline and re-arms the idle one.

@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use super::name::{Caller, Route};
+use super::{
+    name::{Caller, Route},
+    peer::Peer,
+};
 use crate::guard::{Run, Workspace};
 use crate::policy::{Approvals, Protection};
 
@@ -35,6 +38,10 @@ pub struct Scope {
     pub sandbox: Isolation,
     /// What is guarded even inside the roots.
     pub protection: Protection,
+    /// The other end of the connection the call came by, where there is one.
+    pub peer: Option<Arc<dyn Peer>>,
+    /// The W3C `traceparent` of whoever called, to be carried on.
+    pub traceparent: Option<Arc<str>>,
 }
 
 /// A sandbox's word for itself, looked up when somebody is first asked: finding it may mean starting a process.
@@ -83,6 +90,8 @@ impl Scope {
             agent: None,
             sandbox: Isolation::default(),
             protection: Protection::default(),
+            peer: None,
+            traceparent: None,
         }
     }
 
