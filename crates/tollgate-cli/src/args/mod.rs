@@ -6,6 +6,7 @@ use crate::{exit::Exit, words};
 
 mod calls;
 mod environment;
+mod mcp;
 mod policy;
 mod shared;
 mod tools;
@@ -13,6 +14,7 @@ mod trace;
 
 pub(crate) use calls::{Batch, Call, Explain};
 pub(crate) use environment::Environment;
+pub(crate) use mcp::{GenerationName, Mcp, McpAdd, McpCheck, McpCommand, McpImport, McpRemove};
 pub(crate) use policy::{AnswerQuestion, Approvals, HowLong, Init, PolicyCommand, TrustFile, Word};
 pub(crate) use shared::{OnAsk, Plain, Shared};
 pub(crate) use tools::{Lint, Project, Schema, Tools};
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     /// What is not called any more because it kept failing
     #[command(subcommand)]
     Breaker(BreakerCommand),
+    /// MCP servers whose tools are offered beside the built-in ones
+    Mcp(Mcp),
     /// A completion script for your shell, on stdout
     Completions(Completions),
 }
@@ -117,6 +121,7 @@ impl Command {
             Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),
             Self::Trace(trace) => trace.shared(),
+            Self::Mcp(mcp) => mcp.shared(),
             Self::Breaker(BreakerCommand::Open(of) | BreakerCommand::Reset(of)) => &mut of.shared,
             Self::Schema(_) => return Shared::default(),
         };

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use futures_util::future::join_all;
 use tokio::sync::watch;
-use tollgate::{Registry, Tollgate, launch::Launcher};
+use tollgate::{Registry, Tollgate, catalog::lint::Hints, launch::Launcher};
 
 use super::{
     life::Health,
@@ -198,6 +198,25 @@ impl Upstreams {
         registered
     }
 
+    /// What each server says of its tools' effects, by the name each tool goes by; for showing, not for deciding.
+    pub fn hints(&self) -> Vec<(Arc<str>, Hints)> {
+        let mut all = Vec::new();
+        for server in &*self.servers {
+            let Some(listed) = server.listed().or_else(|| server.remembered().map(Arc::new)) else { continue };
+            all.extend(listed.tools.iter().map(|(own, offered)| {
+                let hints = offered.definition.hints;
+                let hints = Hints {
+                    read_only: hints.read_only,
+                    destructive: hints.destructive,
+                    idempotent: hints.idempotent,
+                    open_world: hints.open_world,
+                };
+                (format!("{}__{own}", server.config.name).into(), hints)
+            }));
+        }
+        all
+    }
+
     /// Between turns: gives the gate the tools as they are now, on top of `base`.
     pub fn apply(&self, gate: &Tollgate, base: &Registry) -> Vec<SetAside> {
         let Registered { registry, set_aside } = self.register(base.clone());
@@ -238,13 +257,17 @@ impl Upstreams {
 }
 
 impl Wanted<'_> {
-    fn means(self, server: &Upstream) -> bool {
-        let name = server.config.name.as_str();
+    /// True when the server of this name is meant.
+    pub fn names(self, server: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Server(wanted) => wanted == name,
-            Self::Tools(tools) => tools.iter().any(|tool| own_name(name, tool).is_some()),
+            Self::Server(wanted) => wanted == server,
+            Self::Tools(tools) => tools.iter().any(|tool| own_name(server, tool).is_some()),
         }
+    }
+
+    fn means(self, server: &Upstream) -> bool {
+        self.names(server.config.name.as_str())
     }
 
     /// True when everything that is wanted of the server is pinned.

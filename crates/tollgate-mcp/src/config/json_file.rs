@@ -15,11 +15,14 @@ pub struct JsonServers {
     pub notes: Vec<String>,
 }
 
-/// Reads such a file. An error where it is not one at all.
+/// Where the value of a variable comes from.
+type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Reads such a file. An error where it is not one at all. Without variables, `${NAME}` stays as it is written.
 pub fn read_json(
     text: &str,
     path: &Path,
-    variable: &dyn Fn(&str) -> Option<String>,
+    variable: Option<Variables<'_>>,
 ) -> Result<JsonServers, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let whole: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
@@ -57,12 +60,13 @@ fn one(
     key: &str,
     entry: &Value,
     path: &Path,
-    variable: &dyn Fn(&str) -> Option<String>,
+    variable: Option<Variables<'_>>,
 ) -> Result<(ServerConfig, Option<String>), String> {
     let name = ServerName::new(key).or_else(|_| ServerName::nearest(key)).map_err(|error| error.to_string())?;
     let entry = entry.as_object().ok_or("it is no object")?;
     let mut note = None;
     let text = |text: &str| {
+        let Some(variable) = variable else { return Ok(text.to_owned()) };
         let expanded = expand(text, variable);
         match expanded.missing.first() {
             None => Ok(expanded.text),
@@ -142,7 +146,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> JsonServers {
-        read_json(text, Path::new("/p/.mcp.json"), &|name| (name == "T").then(|| "v".to_owned())).unwrap()
+        read_json(text, Path::new("/p/.mcp.json"), Some(&|name| (name == "T").then(|| "v".to_owned()))).unwrap()
     }
 
     #[test]
@@ -170,7 +174,7 @@ mod tests {
         );
         assert_eq!(read.servers.len(), 1);
         assert_eq!(read.notes.len(), 6, "{:?}", read.notes);
-        assert!(read_json("{}", Path::new("x"), &|_| None).is_err());
-        assert!(read_json("[", Path::new("x"), &|_| None).is_err());
+        assert!(read_json("{}", Path::new("x"), None).is_err());
+        assert!(read_json("[", Path::new("x"), None).is_err());
     }
 }
