@@ -9,6 +9,7 @@ mod mocks;
 mod config;
 mod hooks;
 mod sandbox;
+mod servers;
 mod builtins;
 mod store;
 mod world;

@@ -1,21 +1,8 @@
-//! `mcp` and `serve`: the governed tools for clients of MCP.
+//! `serve`: the governed tools for clients of MCP, over HTTP.
 
 use std::{net::SocketAddr, path::PathBuf};
 
 use super::Shared;
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = MCP_HELP)]
-pub(crate) struct Mcp {
-    #[command(flatten)]
-    pub(crate) shown: Shown,
-    #[command(flatten)]
-    pub(super) shared: Shared,
-}
-
-const MCP_HELP: &str = "Serves one client on stdin and stdout. Rules, roots, route and caller are those of every command. \
-                        Where a rule asks, the client's person is shown a form; where the client has none, the question waits \
-                        for `tollgate approvals`. `--on-ask park` asks there only, `--on-ask deny` asks nobody.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = SERVE_HELP)]
@@ -27,7 +14,13 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     pub(crate) tokens: Option<PathBuf>,
     /// Who may ask: whoever has a token that this issuer signed
-    #[arg(long, value_name = "URL", requires = "issuer_keys", requires = "audience", conflicts_with = "tokens")]
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "issuer_keys",
+        requires = "audience",
+        conflicts_with = "tokens"
+    )]
     pub(crate) issuer: Option<String>,
     /// The issuer's keys, a JWK set
     #[arg(long, value_name = "FILE", requires = "issuer")]

@@ -6,12 +6,12 @@ use tollgate_mcp::gateway::Identity;
 
 use super::gateway::Served;
 use crate::{
-    args::{Mcp, Shared},
+    args::{Shared, Shown},
     exit::{Exit, Fault},
     words,
 };
 
-pub(crate) fn run(mcp: &Mcp, shared: &Shared) -> Result<Exit, Fault> {
+pub(crate) fn run(shown: &Shown, shared: &Shared) -> Result<Exit, Fault> {
     if std::io::stdin().is_terminal() {
         words::talk("note: this speaks MCP on stdin and stdout; it is started by a client, not by hand.");
     }
@@ -19,13 +19,14 @@ pub(crate) fn run(mcp: &Mcp, shared: &Shared) -> Result<Exit, Fault> {
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
     let served = {
         let _inside = runtime.enter();
-        Served::build(shared, &mcp.shown)?
+        Served::build(shared, shown)?
     };
     // Files of our own: the standard library's stdout would hold back lines and lock for each.
     let own = |end: std::os::fd::BorrowedFd<'_>| end.try_clone_to_owned().map(File::from);
     let ends = own(std::io::stdin().as_fd()).and_then(|input| Ok((input, own(std::io::stdout().as_fd())?)));
     let (input, output) = ends.map_err(|error| Fault::machine("opening stdin and stdout", &error))?;
-    let identity = Identity { caller: served.world.scope.caller.clone(), route: served.world.scope.route.clone() };
+    let identity =
+        Identity { caller: served.world.scope.caller.clone(), route: served.world.scope.route.clone() };
     let (gateway, handle) = (served.gateway.clone(), runtime.handle().clone());
     let (over, ended) = tokio::sync::oneshot::channel();
     let spawned = std::thread::Builder::new().name("mcp-reader".to_owned()).spawn(move || {
