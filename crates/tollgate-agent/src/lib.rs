@@ -1,1 +1,3 @@
 //! The agent: provider clients, the loop, sub-agents and cassettes.
+
+pub mod model;

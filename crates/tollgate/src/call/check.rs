@@ -48,6 +48,9 @@ impl Call<Checked> {
 }
 
 fn forbidden(policy: &dyn Policy, invocation: &Invocation, scope: &crate::tool::Scope) -> Option<Refusal> {
+    if scope.reading_only && !invocation.effects.read_only {
+        return Some(only_reading(&invocation.tool.label));
+    }
     match policy_says(|| policy.forbids(&invocation.query(scope))) {
         Ok(Some(verdict)) => return Some(denied(&invocation.tool.label, verdict)),
         Ok(None) => {}
@@ -60,6 +63,12 @@ fn forbidden(policy: &dyn Policy, invocation: &Invocation, scope: &crate::tool::
         )
         .with_hint("Stay inside the working folder.")
     })
+}
+
+fn only_reading(label: &str) -> Refusal {
+    let reason = format!("This call of `{label}` would change something, and for now you may only read.");
+    Refusal::new(RefusalCode::Denied, reason)
+        .with_hint("Look around, make a plan, and ask to start work before you change anything.")
 }
 
 /// A policy that fails has not said yes.

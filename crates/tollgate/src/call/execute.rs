@@ -142,9 +142,14 @@ async fn ready(
     if let Some(refusal) = missing_key(invocation, base) {
         return Err(refusal);
     }
-    let now = (!base.needs_claim(invocation))
-        .then(|| base.scope.workspace.enter_now(invocation.effects.class()))
-        .flatten();
+    let workspace = &base.scope.workspace;
+    let now = if base.needs_claim(invocation) {
+        None
+    } else if invocation.tool.spec.conducts {
+        Some(workspace.pass_by())
+    } else {
+        workspace.enter_now(invocation.effects.class())
+    };
     let ready = match now {
         Some(slot) => Ready::Start(slot, None, None),
         None => wait_and_claim(base, invocation, guards).boxed().await?,
@@ -179,9 +184,14 @@ async fn wait_and_claim(
         None if invocation.effects.read_only => None,
         None => Some(derived_key(base)),
     };
-    let class = invocation.effects.class();
-    let Some(Ok(slot)) = cancellable(base.scope.workspace.enter(class).boxed(), token).await else {
-        return Err(cancelled());
+    let slot = if invocation.tool.spec.conducts {
+        base.scope.workspace.pass_by()
+    } else {
+        let class = invocation.effects.class();
+        match cancellable(base.scope.workspace.enter(class).boxed(), token).await {
+            Some(Ok(slot)) => slot,
+            _ => return Err(cancelled()),
+        }
     };
     let Some(key) = key else { return Ok(Ready::Start(slot, None, None)) };
     let start = Start {
@@ -232,9 +242,9 @@ impl super::Base {
     }
 }
 
-/// A key for a call that brings none. Providers repeat ids, so run, turn and position are part of it.
+/// A key for a call that brings none.
 fn derived_key(base: &super::Base) -> IdempotencyKey {
-    IdempotencyKey::new(format!("{}/{}/{}/{}", base.scope.run.id(), base.scope.turn, base.position, base.id))
+    IdempotencyKey::of_call(base.scope.run.id(), base.scope.turn, base.position, &base.id)
 }
 
 struct Body<'a> {

@@ -49,6 +49,7 @@ struct Base {
     scope: Arc<Scope>,
     position: usize,
     key: Option<IdempotencyKey>,
+    purpose: Option<Arc<str>>,
     lane: Lane,
     trail: Trail,
     // Where the trail will go, until it begins; `None` while nobody observes.
@@ -157,6 +158,7 @@ impl Base {
             began: self.began,
             tool,
             key: self.key.as_ref(),
+            purpose: self.purpose.as_deref(),
             input,
             effects,
         }

@@ -225,6 +225,7 @@ async fn ask(
         scope: query.scope,
         rule: rule.clone(),
         reason,
+        purpose: base.purpose.as_deref(),
         digest: digest.clone(),
     };
     // The person may take any time; only a cancellation, or an answer to another question, ends the wait.
@@ -247,7 +248,11 @@ async fn ask(
         None => return Err(super::execute::cancelled()),
     };
     let mut remember = |stance, grant| {
-        if let Err(why) = policy.remember(stance, grant) {
+        let remembered = match base.scope.agent.as_deref() {
+            Some(agent) => policy.remember_for(agent, stance, grant),
+            None => policy.remember(stance, grant),
+        };
+        if let Err(why) = remembered {
             base.trail.note(|| What::Fault { message: why.to_string().into() });
         }
     };

@@ -27,6 +27,9 @@ pub struct Proposed {
     /// A key of the caller's, under which the call takes effect at most once.
     #[serde(default)]
     pub idempotency_key: Option<IdempotencyKey>,
+    /// Why the model says it calls this, in its own words. Shown to people; nothing is decided by it.
+    #[serde(skip)]
+    pub purpose: Option<Arc<str>>,
     #[serde(skip)]
     fault: Option<Refusal>,
     // What the provider's schema forced into the arguments, to be undone before they are judged.
@@ -52,6 +55,7 @@ impl Proposed {
             name: name.into(),
             input: input.into(),
             idempotency_key: None,
+            purpose: None,
             fault: None,
             inverse: None,
         }
@@ -66,6 +70,13 @@ impl Proposed {
 
     pub(super) fn into_written(self) -> Written {
         Written { text: self.input, inverse: self.inverse }
+    }
+
+    /// The same, with the reason the model gave for it.
+    #[must_use]
+    pub fn for_purpose(mut self, purpose: impl Into<Arc<str>>) -> Self {
+        self.purpose = Some(purpose.into());
+        self
     }
 
     /// The same, under a key of the caller's.
@@ -119,6 +130,7 @@ impl Call<Proposed> {
                 scope: scope.clone(),
                 position,
                 key: proposed.idempotency_key.clone(),
+                purpose: proposed.purpose.clone(),
                 lane: Lane::default(),
                 trail: Trail::default(),
                 events: events.is_observed().then(|| events.clone()),
@@ -177,6 +189,7 @@ impl PartialEq for Proposed {
                 call.name.clone(),
                 call.input.clone(),
                 call.idempotency_key.clone(),
+                call.purpose.clone(),
                 call.fault.clone(),
             )
         };

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio_util::sync::CancellationToken;
 
-use super::{partition::partition, turn::Stop};
+use super::{
+    partition::partition,
+    turn::{Stop, Teller},
+};
 use crate::{
     call::{Call, Lane, Refused, Validated},
     event::{BatchBegins, Events, What},
@@ -42,6 +45,7 @@ pub(crate) struct Gather<'a> {
     pub(crate) stop: &'a Stop,
     /// The tokens of a batch that began while the model was still writing.
     pub(crate) begun: Option<(CancellationToken, CancellationToken)>,
+    pub(super) teller: Option<&'a Teller>,
 }
 
 impl Gather<'_> {
@@ -73,14 +77,16 @@ impl Gather<'_> {
             while running.len() < self.cap
                 && let Some((at, call)) = queue.next()
             {
-                let on_fatal = call.on_fatal();
+                let (on_fatal, told) = (call.on_fatal(), matches!(call, Waiting::Eager(_)));
                 let walk = self.walk(call, &token, &soft, concurrent);
-                running.push(async move { (at, on_fatal, walk.await) });
+                running.push(async move { (at, (on_fatal, told), walk.await) });
             }
             match running.next().await {
                 None => break,
                 Some((at, _, Walked::Leaves(call))) => leaving.push((at, call)),
-                Some((at, on_fatal, Walked::Settled(settled))) => {
+                Some((at, (on_fatal, told), Walked::Settled(settled))) => {
+                    // An early one told of itself when it ended.
+                    self.tell(&settled, told);
                     if stops_siblings(on_fatal, &settled, &self.scope.run) {
                         token.cancel();
                     }
@@ -91,10 +97,17 @@ impl Gather<'_> {
         leaving.sort_by_key(|(at, _)| *at);
         for (at, call) in leaving {
             if let Walked::Settled(settled) = self.alone(call).await {
+                self.tell(&settled, false);
                 answers.push((at, settled));
             }
         }
         answers
+    }
+
+    fn tell(&self, settled: &Settled, told: bool) {
+        if let Some(tell) = self.teller.filter(|_| !told) {
+            tell(settled);
+        }
     }
 
     /// What a rewrite made too dangerous for its batch runs right after it, and what stopped the batch does

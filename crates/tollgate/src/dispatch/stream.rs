@@ -92,7 +92,12 @@ impl TurnStream {
     }
 
     fn may_begin(&self, call: &Call<Validated>) -> bool {
-        self.eager && call.class() == Concurrency::ReadOnly && self.turn.pipeline.would_allow(call)
+        // What conducts calls of its own may change things through them, and could not be thrown away.
+        let plain = !call.invocation().tool().conducts;
+        self.eager
+            && plain
+            && call.class() == Concurrency::ReadOnly
+            && self.turn.pipeline.would_allow(call)
     }
 
     fn start(&self, mut call: Call<Validated>) -> Waiting {
@@ -106,14 +111,18 @@ impl TurnStream {
         let (id, on_fatal) = (call.id().clone(), call.invocation().tool().on_fatal);
         let (pipeline, slots) = (self.turn.pipeline.clone(), self.slots.clone());
         let (batch, scope) = (self.batch.clone(), self.turn.scope.clone());
+        let teller = self.turn.teller.clone();
         let (tell, answer) = oneshot::channel();
         spawner.spawn(Box::pin(async move {
             let _slot = slots.acquire_owned().await;
             let walked = pipeline.walk(call, Concurrency::ReadOnly).await;
-            if let Walked::Settled(settled) = &walked
-                && stops_siblings(on_fatal, settled, &scope.run)
-            {
-                batch.cancel();
+            if let Walked::Settled(settled) = &walked {
+                if stops_siblings(on_fatal, settled, &scope.run) {
+                    batch.cancel();
+                }
+                if let Some(teller) = teller {
+                    teller(settled);
+                }
             }
             let _ = tell.send(walked);
         }));

@@ -27,7 +27,11 @@ pub struct Turn {
     pub(super) events: Events,
     pub(super) cap: usize,
     pub(super) stop: Stop,
+    pub(super) teller: Option<Teller>,
 }
+
+/// Who is told of each answer as it comes.
+pub(super) type Teller = Arc<dyn Fn(&Settled) + Send + Sync>;
 
 /// Interrupts a running turn. Cheap to clone and to send elsewhere.
 #[derive(Debug, Clone)]
@@ -48,7 +52,7 @@ struct StopState {
 
 impl Turn {
     pub(crate) fn new(pipeline: Arc<Pipeline>, scope: Arc<Scope>, events: Events, cap: usize) -> Self {
-        Self { pipeline, scope, events, cap: cap.max(1), stop: Stop::default() }
+        Self { pipeline, scope, events, cap: cap.max(1), stop: Stop::default(), teller: None }
     }
 
     /// The tools this turn's calls are judged against.
@@ -59,6 +63,16 @@ impl Turn {
     /// The handle that interrupts this turn.
     pub fn interrupter(&self) -> Interrupter {
         Interrupter { stop: self.stop.clone(), run: self.scope.run.token().clone() }
+    }
+
+    /// The same, and `tell` is told of each answer as soon as there is one, in whatever order they come.
+    ///
+    /// It is called on the path of the calls, so it must be quick. Of a turn that is cut, it is told of early
+    /// answers first and of the ones that count afterwards.
+    #[must_use]
+    pub fn telling(mut self, tell: impl Fn(&Settled) + Send + Sync + 'static) -> Self {
+        self.teller = Some(Arc::new(tell));
+        self
     }
 
     /// Runs the calls of a whole turn. One answer for each id, in call order, always.
@@ -91,6 +105,7 @@ impl Turn {
             cap: self.cap,
             stop: &self.stop,
             begun: None,
+            teller: self.teller.as_ref(),
         }
     }
 }

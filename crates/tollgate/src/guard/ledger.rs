@@ -56,6 +56,8 @@ pub struct CallRecord<'a> {
     pub tool: &'a str,
     /// The key of the caller's, where it brought one.
     pub key: Option<&'a IdempotencyKey>,
+    /// Why the model says it calls this; nobody has checked that.
+    pub purpose: Option<&'a str>,
     /// The arguments.
     pub input: InputRecord<'a>,
     /// What it would do; `None` where that was never computed.

@@ -53,7 +53,12 @@ impl Workspace {
     /// A place for a read, where one is free at once.
     pub(crate) fn enter_now(&self, class: Concurrency) -> Option<Slot> {
         (class == Concurrency::ReadOnly && self.inner.gate.share_now())
-            .then(|| Slot { workspace: self.clone(), alone: None })
+            .then(|| Slot { workspace: self.clone(), held: Held::Shared })
+    }
+
+    /// What a body gets that conducts calls of its own: those take the places.
+    pub(crate) fn pass_by(&self) -> Slot {
+        Slot { workspace: self.clone(), held: Held::Nothing }
     }
 
     /// Waits for a place. First come, first served, so neither reads nor writes are starved.
@@ -66,11 +71,11 @@ impl Workspace {
         if class == Concurrency::ReadOnly {
             // Whoever holds the queue knows that no writer is inside.
             gate.state.fetch_add(1, Ordering::Acquire);
-            return Slot { workspace: self.clone(), alone: None };
+            return Slot { workspace: self.clone(), held: Held::Shared };
         }
         gate.state.fetch_or(WRITER, Ordering::AcqRel);
         // From here on a drop undoes it, also while we still wait for the readers to leave.
-        let slot = Slot { workspace: self.clone(), alone: Some(queue) };
+        let slot = Slot { workspace: self.clone(), held: Held::Alone { _queue: queue } };
         while gate.state.load(Ordering::Acquire) != WRITER {
             gate.left.notified().await;
         }
@@ -82,16 +87,26 @@ impl Workspace {
 #[derive(Debug)]
 pub(crate) struct Slot {
     workspace: Workspace,
-    alone: Option<OwnedMutexGuard<()>>,
+    held: Held,
+}
+
+#[derive(Debug)]
+enum Held {
+    /// No place: the body takes none itself.
+    Nothing,
+    Shared,
+    // The queue stays locked for as long as the place is held.
+    Alone { _queue: OwnedMutexGuard<()> },
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         let gate = &self.workspace.inner.gate;
-        if self.alone.is_some() {
-            gate.state.fetch_and(!WRITER, Ordering::AcqRel);
-        } else if gate.state.fetch_sub(1, Ordering::AcqRel) == WRITER + 1 {
-            gate.left.notify_one();
+        match self.held {
+            Held::Nothing => {}
+            Held::Alone { .. } => drop(gate.state.fetch_and(!WRITER, Ordering::AcqRel)),
+            Held::Shared if gate.state.fetch_sub(1, Ordering::AcqRel) == WRITER + 1 => gate.left.notify_one(),
+            Held::Shared => {}
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::policy::{Digest, RuleRef};
 
@@ -45,14 +45,14 @@ pub struct RefusalDetails {
 }
 
 /// One place where the arguments are not what the schema asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// JSON pointer into the arguments; empty for the whole.
     pub pointer: String,
     /// What is wrong there: what was expected, what came.
     pub message: String,
     /// The nearest valid name of a mistyped field.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub did_you_mean: Option<String>,
 }
 

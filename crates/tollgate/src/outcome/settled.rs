@@ -143,6 +143,29 @@ impl Settled {
         })
     }
 
+    /// The answer of a call that nobody saw the end of: it may have taken effect, or not. For whoever takes up a
+    /// conversation that was broken off.
+    pub fn lost(id: CallId, tool: impl Into<Arc<str>>, reason: impl Into<String>) -> Self {
+        let failure = Failure::unknown(reason)
+            .with_hint("Find out whether it took effect before you do anything like it again.");
+        let mut settled = Self::vanished(id);
+        settled.tool = tool.into();
+        settled.outcome = Outcome::Failed(failure);
+        settled.was_concurrent = false;
+        settled
+    }
+
+    /// The answer of a call that was never run, for a reason that its turn does not show.
+    pub fn never_ran(id: CallId, tool: impl Into<Arc<str>>, refusal: Refusal) -> Self {
+        let mut settled = Self::vanished(id);
+        settled.tool = tool.into();
+        settled.outcome = Outcome::Refused(refusal);
+        settled.phase = Phase::Resolve;
+        settled.was_concurrent = false;
+        settled.attempts = 0;
+        settled
+    }
+
     pub(crate) fn new(answer: Answer) -> Self {
         Self(Box::new(answer))
     }

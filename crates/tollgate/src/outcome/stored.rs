@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Answer, Failure, FailureKind, Item, Offloaded, Outcome, Output, Phase, Refusal, RefusalCode, Settled,
-    Status, Trust,
+    Status, Trust, Violation,
 };
 use crate::tool::CallId;
 
@@ -32,6 +32,8 @@ struct Stored<'a> {
     reason: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hint: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "none")]
+    violations: Cow<'a, [Violation]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rule: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,6 +76,7 @@ impl Settled {
             phase: None,
             reason: None,
             hint: None,
+            violations: Cow::Borrowed(&[]),
             rule: None,
             retry_after_ms: None,
             attempts: self.attempts,
@@ -94,6 +97,7 @@ impl Settled {
                 stored.phase = Some(self.phase.title().into());
                 stored.reason = Some((&*refusal.reason).into());
                 stored.hint = refusal.hint.as_deref().map(Cow::Borrowed);
+                stored.violations = Cow::Borrowed(&refusal.violations);
                 stored.rule = refusal.rule.as_ref().map(|rule| Cow::Borrowed(&*rule.text));
                 stored.retry_after_ms = refusal.retry_after_ms;
             }
@@ -156,6 +160,7 @@ fn refusal(reason: &str, stored: &Stored<'_>) -> Result<Refusal, NotStored> {
     let code = RefusalCode::ALL.iter().find(|known| known.as_str() == code);
     let mut refusal = Refusal::new(*code.ok_or(NotStored::Unknown("refusal code"))?, reason);
     refusal.hint = stored.hint.as_deref().map(str::to_owned);
+    refusal.violations = stored.violations.to_vec();
     refusal.retry_after_ms = stored.retry_after_ms;
     Ok(refusal)
 }
@@ -186,5 +191,10 @@ fn is_zero(number: &u32) -> bool {
 
 #[expect(clippy::ptr_arg, reason = "the shape serde asks for")]
 fn is_empty(list: &Cow<'_, [String]>) -> bool {
+    list.is_empty()
+}
+
+#[expect(clippy::ptr_arg, reason = "the shape serde asks for")]
+fn none(list: &Cow<'_, [Violation]>) -> bool {
     list.is_empty()
 }

@@ -44,6 +44,8 @@ pub struct Question<'a> {
     pub rule: Option<RuleRef>,
     /// Why it is asked.
     pub reason: Arc<str>,
+    /// Why the model says it calls this: its own words, to be shown as such.
+    pub purpose: Option<&'a str>,
     /// What a yes is bound to.
     pub digest: Digest,
 }

@@ -128,6 +128,17 @@ impl Grants {
     /// It holds from now on, also for questions that still wait. One that cannot be written down holds for the
     /// session, and the error says so.
     pub fn give(&self, stance: Stance, grant: &Grant) -> Result<Vec<RuleRef>, NotGranted> {
+        self.give_to(None, stance, grant)
+    }
+
+    /// The same, about calls of a sub-agent: what holds for the session holds for that agent alone. A Never holds
+    /// for all.
+    pub fn give_to(
+        &self,
+        agent: Option<&str>,
+        stance: Stance,
+        grant: &Grant,
+    ) -> Result<Vec<RuleRef>, NotGranted> {
         let parse = |text: &String| {
             Rule::parse(stance, text).map_err(|why| NotGranted::BadRule { text: text.clone(), why })
         };
@@ -153,7 +164,12 @@ impl Grants {
                 }
             });
         }
-        placed.iter_mut().for_each(|rule: &mut Rule| rule.answered = true);
+        for rule in &mut placed {
+            rule.answered = true;
+            if rule.layer == Layer::Session && stance == Stance::Grant {
+                rule.agent = agent.map(Arc::from);
+            }
+        }
         let refs = placed.iter().map(Rule::reference).collect();
         self.inner.add(placed);
         trouble.map_or(Ok(refs), |why| Err(NotGranted::NotKept(why)))
@@ -200,6 +216,10 @@ impl Policy for Layers {
 
     fn remember(&self, stance: Stance, grant: &Grant) -> Result<Vec<RuleRef>, NotGranted> {
         self.grants().give(stance, grant)
+    }
+
+    fn remember_for(&self, agent: &str, stance: Stance, grant: &Grant) -> Result<Vec<RuleRef>, NotGranted> {
+        self.grants().give_to(Some(agent), stance, grant)
     }
 
     fn changed(&self) -> Option<watch::Receiver<u64>> {

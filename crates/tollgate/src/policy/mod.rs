@@ -64,6 +64,13 @@ pub trait Policy: Send + Sync + 'static {
         Err(NotGranted::Fixed)
     }
 
+    /// The same, said about a call of this sub-agent: where it holds for the session only, it holds for that agent
+    /// alone. What is not overridden holds for all.
+    fn remember_for(&self, agent: &str, stance: Stance, grant: &Grant) -> Result<Vec<RuleRef>, NotGranted> {
+        let _ = agent;
+        self.remember(stance, grant)
+    }
+
     /// Tells when a person said something that could decide questions that still wait.
     fn changed(&self) -> Option<watch::Receiver<u64>> {
         None

@@ -167,3 +167,11 @@ text_id!(
     /// A key under which a call takes effect at most once.
     IdempotencyKey
 );
+
+impl IdempotencyKey {
+    /// The key of a call that brings none. Providers repeat ids, so run, turn and position are part of it; whoever
+    /// takes up a turn that was broken off finds what its calls did by it.
+    pub fn of_call(run: &RunId, turn: u32, position: usize, call: &CallId) -> Self {
+        Self::new(format!("{run}/{turn}/{position}/{call}"))
+    }
+}

@@ -29,6 +29,8 @@ pub struct Scope {
     pub approvals: Approvals,
     /// True when a person is there to be asked.
     pub interactive: bool,
+    /// True while only calls that change nothing may run, whatever policy says.
+    pub reading_only: bool,
     /// The sub-agent that proposes, where it is one.
     pub agent: Option<Arc<str>>,
     /// How well what runs is kept apart, as the sandbox says of itself.
@@ -80,6 +82,7 @@ impl Scope {
             workspace,
             approvals: Approvals::default(),
             interactive: false,
+            reading_only: false,
             agent: None,
             sandbox: Isolation::default(),
             protection: Protection::default(),

@@ -50,6 +50,9 @@ pub struct ToolSpec {
     pub retry: RetryPolicy,
     /// The body is quick and never blocks a thread, so it runs on the caller's own task.
     pub inline: bool,
+    /// What it does, it does through calls of its own, each judged and in its own place. So it holds no place in the
+    /// workspace while it runs (they could never get one), and never begins before its turn has ended.
+    pub conducts: bool,
     /// Arguments worth indexing in the trace.
     pub traced: Vec<Arc<str>>,
 }
@@ -132,6 +135,7 @@ impl ToolSpec {
             on_fatal: OnFatal::Isolate,
             retry: RetryPolicy::NEVER,
             inline: false,
+            conducts: false,
             traced: Vec::new(),
         })
     }

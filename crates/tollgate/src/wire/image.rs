@@ -4,7 +4,7 @@
 const MAX_IMAGE_BASE64: usize = 5 << 20;
 
 /// The media type a picture really has, or a sentence on why it is not sent.
-pub(super) fn media_type(claimed: &str, base64: &str) -> Result<&'static str, String> {
+pub fn media_type(claimed: &str, base64: &str) -> Result<&'static str, String> {
     let claimed = crate::json::shorten(claimed, 40);
     if base64.len() > MAX_IMAGE_BASE64 {
         return Err(format!("({claimed} of {} bytes in base64, too large to be shown)", base64.len()));

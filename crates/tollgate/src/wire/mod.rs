@@ -25,6 +25,7 @@ mod history;
 mod tools;
 mod names;
 
+pub use image::media_type;
 pub use history::{RepairReport, check, repair};
 pub use names::WireNames;
 pub use provider::{Provider, UnknownProvider};

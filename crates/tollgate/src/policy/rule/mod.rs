@@ -183,6 +183,15 @@ impl Rule {
             || self.caller.is_some()
             || self.route.is_some()
             || self.agent.is_some()
+            || self.is_of_the_main_agent()
+    }
+
+    /// True for what a person granted while the main agent ran: its sub-agents do not inherit it.
+    fn is_of_the_main_agent(&self) -> bool {
+        self.answered
+            && self.stance == Stance::Grant
+            && self.layer == Layer::Session
+            && self.agent.is_none()
     }
 
     /// True when its conditions hold for the call: arguments, caller, route, agent. The tool and what is touched
@@ -196,6 +205,7 @@ impl Rule {
         named(&self.caller, Some(scope.caller.as_str()))
             && named(&self.route, scope.route.as_ref().map(crate::tool::Route::as_str))
             && named(&self.agent, scope.agent.as_deref())
+            && !(scope.agent.is_some() && self.is_of_the_main_agent())
             && self.args.iter().all(|matcher| matcher.matches(query, self.reading()))
             && (!self.only || self.names_all(query))
             && self.exactly.as_deref().is_none_or(|hash| hash == super::trust::fingerprint(query.args))
