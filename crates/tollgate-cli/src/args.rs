@@ -711,6 +711,12 @@ impl Shared {
 }
 
 impl Environment {
+    /// What a variable says; an empty one says nothing.
+    pub(crate) fn variable(&self, name: &str) -> Option<&std::ffi::OsStr> {
+        let found = self.variables.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
+    }
+
     #[expect(clippy::disallowed_methods, reason = "the environment is read here and nowhere else")]
     pub(crate) fn read() -> Self {
         // An empty variable is as good as none.

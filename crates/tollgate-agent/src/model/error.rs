@@ -200,9 +200,13 @@ impl ErrorKind {
             Self::Rejected => "this looks like a fault of ours; the provider's words above say which part.",
             Self::ContextOverflow => "start a new conversation, or use a model with a larger window.",
             Self::RateLimited => "wait a little, or use a key with a higher limit.",
-            Self::Overloaded | Self::ProviderFailed => "try again in a while; the provider's status page may say more.",
+            Self::Overloaded | Self::ProviderFailed => {
+                "try again in a while; the provider's status page may say more."
+            }
             Self::Cut => "try again; nothing of the broken answer was run.",
-            Self::Unreadable => "check that the server speaks this format; `chat:` fits most that are compatible.",
+            Self::Unreadable => {
+                "check that the server speaks this format; `chat:` fits most that are compatible."
+            }
             Self::TimedOut => "try again, or allow more time.",
             Self::Cancelled => "ask again when you want the answer.",
             Self::Departed => "record it again with `--record`, or run what it was recorded with.",

@@ -88,10 +88,7 @@ impl fmt::Debug for Reply {
 impl Stream for Reply {
     type Item = Step;
 
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Step>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<Option<Step>> {
         self.0.poll_next_unpin(cx)
     }
 }

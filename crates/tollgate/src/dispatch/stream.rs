@@ -94,10 +94,7 @@ impl TurnStream {
     fn may_begin(&self, call: &Call<Validated>) -> bool {
         // What conducts calls of its own may change things through them, and could not be thrown away.
         let plain = !call.invocation().tool().conducts;
-        self.eager
-            && plain
-            && call.class() == Concurrency::ReadOnly
-            && self.turn.pipeline.would_allow(call)
+        self.eager && plain && call.class() == Concurrency::ReadOnly && self.turn.pipeline.would_allow(call)
     }
 
     fn start(&self, mut call: Call<Validated>) -> Waiting {

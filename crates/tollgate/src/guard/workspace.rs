@@ -96,7 +96,9 @@ enum Held {
     Nothing,
     Shared,
     // The queue stays locked for as long as the place is held.
-    Alone { _queue: OwnedMutexGuard<()> },
+    Alone {
+        _queue: OwnedMutexGuard<()>,
+    },
 }
 
 impl Drop for Slot {

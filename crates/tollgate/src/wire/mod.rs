@@ -25,8 +25,8 @@ mod history;
 mod tools;
 mod names;
 
-pub use image::media_type;
 pub use history::{RepairReport, check, repair};
+pub use image::media_type;
 pub use names::WireNames;
 pub use provider::{Provider, UnknownProvider};
 pub use results::{ChatImages, fault_message, results_for, results_message, results_message_with};

@@ -188,10 +188,7 @@ impl Rule {
 
     /// True for what a person granted while the main agent ran: its sub-agents do not inherit it.
     fn is_of_the_main_agent(&self) -> bool {
-        self.answered
-            && self.stance == Stance::Grant
-            && self.layer == Layer::Session
-            && self.agent.is_none()
+        self.answered && self.stance == Stance::Grant && self.layer == Layer::Session && self.agent.is_none()
     }
 
     /// True when its conditions hold for the call: arguments, caller, route, agent. The tool and what is touched
