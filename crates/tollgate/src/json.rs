@@ -180,7 +180,7 @@ fn write_canonical(value: &Value, out: &mut String) {
 }
 
 /// The first `chars` characters, marked where something was cut.
-pub(crate) fn shorten(text: &str, chars: usize) -> String {
+pub fn shorten(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         Some((at, _)) => format!("{}… ({} characters)", &text[..at], text.chars().count()),
         None => text.to_owned(),

@@ -292,7 +292,10 @@ fn the_recordings_hold_what_they_are_here_for() {
         })
         .collect();
     let calls: usize = turns.iter().map(|turn| turn.calls.len()).sum();
-    let cut = turns.iter().filter(|turn| matches!(turn.stop, Stop::Failed(_) | Stop::MaxTokens)).count();
+    let cut = turns
+        .iter()
+        .filter(|turn| matches!(turn.stop, Stop::ProviderFailed { .. } | Stop::Failed(_) | Stop::MaxTokens))
+        .count();
     println!("{} exchanges, {calls} calls, {cut} cut turns", recordings.len());
     assert!(recordings.len() >= 84 && calls >= 30 && cut >= 2, "{calls} calls, {cut} cut");
 }

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::ModelError;
+use super::{ErrorKind, ModelError};
 
 /// How often, and how far apart, a request is made again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,10 @@ impl Retries {
     /// What the provider asks for is kept to; otherwise the wait is random between half of the doubled time and the
     /// whole of it.
     pub fn delay(&self, made: u32, error: &ModelError) -> Option<Duration> {
-        if made >= self.attempts || !error.is_transient() {
+        // Where nothing answers, a second look is enough: the address is wrong, or somebody has to start the server.
+        let attempts =
+            if error.kind() == ErrorKind::Unreachable { self.attempts.min(2) } else { self.attempts };
+        if made >= attempts || !error.is_transient() {
             return None;
         }
         if let Some(asked) = error.retry_after() {

@@ -241,7 +241,7 @@ async fn walk(world: &World, provider: Option<Provider>, calls: Vec<Proposed>) -
 
 /// What is wrong with the turn as a whole. That it failed before it held a call is also something to be told.
 fn told_faults(mut faults: Vec<String>, stop: &Stop) -> Vec<String> {
-    if matches!(stop, Stop::Failed(_) | Stop::Other(_)) {
+    if matches!(stop, Stop::ProviderFailed { .. } | Stop::Failed(_) | Stop::Other(_)) {
         faults.push(stop.reason());
     }
     faults

@@ -120,6 +120,11 @@ impl Registry {
         &self.tools
     }
 
+    /// The tools of a route, as they were given; `None` for a route nobody defined.
+    pub fn route_tools(&self, route: &Route) -> Option<&[String]> {
+        self.routes.get(route).map(Vec::as_slice)
+    }
+
     pub(crate) fn routes(&self) -> &HashMap<Route, Vec<String>> {
         &self.routes
     }

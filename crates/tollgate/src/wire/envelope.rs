@@ -109,7 +109,8 @@ pub(super) fn describe_error(raw: &RawValue) -> (String, String) {
 
 fn kind_and_message(fields: &Fields<'_>) -> (String, String) {
     let word = |key: &str| fields.text(key).filter(|word| !word.is_empty() && word != "error");
-    let kind = word("type").or_else(|| word("code")).unwrap_or(Cow::Borrowed("an error"));
+    // The code is the narrower of the two: `invalid_request_error` says little, `context_length_exceeded` all.
+    let kind = word("code").or_else(|| word("type")).unwrap_or(Cow::Borrowed("an error"));
     let message = word("message").unwrap_or(Cow::Borrowed("no reason given"));
     (shown(&kind), crate::json::shorten(&message, 500))
 }

@@ -288,6 +288,11 @@ fn an_error_or_a_bad_end_cuts_the_turn_and_says_why() {
             r#"{"error":{"message":"Oh","type":"server_error"}}"#,
             "the provider failed with server_error: Oh",
         ),
+        (
+            OpenAiChat,
+            r#"{"error":{"message":"Oh","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+            "the provider failed with context_length_exceeded: Oh",
+        ),
         (OpenAiChat, "data: [DONE]\n", "the stream ended before the turn did"),
         (
             OpenAiChat,
@@ -298,7 +303,14 @@ fn an_error_or_a_bad_end_cuts_the_turn_and_says_why() {
     ];
     for (provider, bad, why) in cases {
         let (_, turn) = read(provider, &format!("{}{bad}\n\n", begun(provider)));
-        assert_eq!(turn.stop, Stop::Failed(why.to_owned()), "{bad}");
+        let said = why.strip_prefix("the provider failed with ").and_then(|said| said.split_once(": "));
+        let stop = match said {
+            Some((kind, message)) => {
+                Stop::ProviderFailed { kind: kind.to_owned(), message: message.to_owned() }
+            }
+            None => Stop::Failed(why.to_owned()),
+        };
+        assert_eq!(turn.stop, stop, "{bad}");
         assert!(!turn.calls.is_empty());
         for call in &turn.calls {
             let fault = call.fault().unwrap();
@@ -324,7 +336,8 @@ fn an_answer_that_is_no_stream_is_shown_by_its_beginning() {
     let (_, turn) = read(OpenAiChat, "");
     assert_eq!(turn.stop, Stop::Failed("the stream was empty".to_owned()));
     let (_, turn) = read(Anthropic, "{\"error\":{\"type\":\"not_found_error\",\"message\":\"model: x\"}}");
-    assert_eq!(turn.stop, Stop::Failed("the provider failed with not_found_error: model: x".to_owned()));
+    let (kind, message) = ("not_found_error".to_owned(), "model: x".to_owned());
+    assert_eq!(turn.stop, Stop::ProviderFailed { kind, message });
 }
 
 #[test]

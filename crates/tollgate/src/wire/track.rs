@@ -31,7 +31,7 @@ pub(super) struct Track {
     /// The stream is over and only its remainder is read.
     pub(super) ending: bool,
     pub(super) events: usize,
-    error: Option<String>,
+    error: Option<Stop>,
     held: usize,
     calls: usize,
 }
@@ -47,17 +47,19 @@ impl Track {
         if self.error.is_none() {
             let reason = reason.into();
             out.push(TurnEvent::Error(reason.clone()));
-            self.error = Some(reason);
+            self.error = Some(Stop::Failed(reason));
         }
     }
 
     /// Cuts the turn with an error the provider sent.
     pub(super) fn provider_failed(&mut self, error: Option<&RawValue>, out: &mut Vec<TurnEvent>) {
-        let reason = match error.map(describe_error) {
-            Some((kind, message)) => format!("the provider failed with {kind}: {message}"),
-            None => "the provider failed".to_owned(),
+        let Some((kind, message)) = error.map(describe_error) else {
+            return self.fail("the provider failed", out);
         };
-        self.fail(reason, out);
+        if self.error.is_none() {
+            out.push(TurnEvent::Error(format!("the provider failed with {kind}: {message}")));
+            self.error = Some(Stop::ProviderFailed { kind, message });
+        }
     }
 
     /// An event that could not be read. One that matters may have been part of a call; nobody can tell.
@@ -123,7 +125,10 @@ impl Track {
     pub(super) fn at_end(&mut self, stray: Option<&str>) {
         let nothing = self.events == 0;
         let reason = match (&self.error, stray) {
-            (Some(error), _) => error.clone(),
+            (Some(error), _) => {
+                self.stop = Some(error.clone());
+                return;
+            }
             (None, _) if self.ended => return,
             (None, Some(stray)) if nothing => format!("no event came; the answer begins with: {stray}"),
             (None, _) if nothing => "the stream was empty".to_owned(),

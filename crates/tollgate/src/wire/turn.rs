@@ -47,7 +47,14 @@ pub enum Stop {
     ContextFull,
     /// The provider's filter cut it.
     ContentFilter,
-    /// The provider failed, or the stream ended before the turn did.
+    /// The provider said that it failed, in the middle of its answer.
+    ProviderFailed {
+        /// Its word for the error, as `overloaded_error`; its own code where it has both.
+        kind: String,
+        /// Its sentence about it.
+        message: String,
+    },
+    /// The stream ended before the turn did, or cannot be read.
     Failed(String),
     /// A word this version does not know; taken as a cut.
     Other(String),
@@ -123,6 +130,7 @@ impl Stop {
             | Self::Refusal
             | Self::ContextFull
             | Self::ContentFilter
+            | Self::ProviderFailed { .. }
             | Self::Failed(_)
             | Self::Other(_) => true,
         }
@@ -139,6 +147,9 @@ impl Stop {
             Self::Refusal => "The model declined to go on.".to_owned(),
             Self::ContextFull => "The turn was cut because the context window is full.".to_owned(),
             Self::ContentFilter => "The turn was cut by the provider's content filter.".to_owned(),
+            Self::ProviderFailed { kind, message } => {
+                format!("The turn was cut: the provider failed with {kind}: {message}.")
+            }
             Self::Failed(why) => format!("The turn was cut: {why}."),
             Self::Other(word) => format!("The turn stopped for a reason that is not known here ({word:?})."),
         }

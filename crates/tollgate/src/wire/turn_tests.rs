@@ -199,7 +199,7 @@ fn every_word_for_stopping_has_its_meaning_and_a_cut_turn_runs_nothing() {
         (
             OpenAiResponses,
             responses(r#""status":"failed","error":{"code":"server_error","message":"Oh"}"#),
-            Stop::Failed("the provider failed with server_error: Oh".to_owned()),
+            Stop::ProviderFailed { kind: "server_error".to_owned(), message: "Oh".to_owned() },
         ),
         (
             OpenAiResponses,

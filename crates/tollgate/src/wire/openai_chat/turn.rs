@@ -57,7 +57,10 @@ fn read(raw: &RawValue) -> Result<Draft, WireError> {
         found.breaks((shape == Shape::Alone).then(|| "`choices` is not a list.".to_owned()));
         finish = choice.text("finish_reason");
     }
-    let failed = fields.present("error").map(|error| Stop::Failed(describe_error(error).1));
+    let failed = fields.present("error").map(|error| {
+        let (kind, message) = describe_error(error);
+        Stop::ProviderFailed { kind, message }
+    });
     let mut draft = found.draft(failed.or_else(|| finish.and_then(|word| stop_of(&word))));
     draft.usage = fields.present("usage").and_then(usage_of);
     Ok(draft)

@@ -6,7 +6,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     item::{Item, Stage},
     repair::tidy_items,
-    turn::{failure_of, is_call, message_text, stop_of, usage_of},
+    turn::{is_call, message_text, stop_of, usage_of},
 };
 use crate::wire::{
     ModelTurn, Stop,
@@ -205,8 +205,7 @@ impl Stream {
         match (kind, response.as_ref().and_then(stop_of)) {
             ("response.completed", None) => self.completes(out),
             ("response.failed", _) => {
-                let why = response.as_ref().map_or_else(|| "the provider failed".to_owned(), failure_of);
-                self.track.fail(why, out);
+                self.track.provider_failed(of("error"), out);
             }
             ("response.incomplete", stop) => self.track.stops(stop.unwrap_or(Stop::MaxTokens), out),
             (_, Some(stop)) => self.track.stops(stop, out),

@@ -191,16 +191,16 @@ pub(super) fn stop_of(response: &Fields<'_>) -> Option<Stop> {
                 Some(other) => Stop::Other(crate::json::shorten(other, 40)),
             })
         }
-        "failed" => Some(Stop::Failed(failure_of(response))),
+        "failed" => Some(failure_of(response)),
         other => Some(Stop::Failed(format!("the response is {}", crate::json::shorten(other, 40)))),
     }
 }
 
 /// What a failed response says about it.
-pub(super) fn failure_of(response: &Fields<'_>) -> String {
+fn failure_of(response: &Fields<'_>) -> Stop {
     match response.present("error").map(describe_error) {
-        Some((kind, message)) => format!("the provider failed with {kind}: {message}"),
-        None => "the provider failed".to_owned(),
+        Some((kind, message)) => Stop::ProviderFailed { kind, message },
+        None => Stop::Failed("the provider failed".to_owned()),
     }
 }
 
