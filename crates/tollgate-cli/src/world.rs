@@ -15,7 +15,7 @@ use tollgate::{
 };
 
 use crate::{
-    approver::{Asking, FolderDesk},
+    approver::{Asking, FolderDesk, Terminal},
     args::{Environment, Shared},
     builtins::{self, Held, Withheld},
     config::{self, Config},
@@ -32,12 +32,23 @@ pub(crate) struct World {
     pub(crate) loaded: Loaded,
     pub(crate) config: Config,
     pub(crate) recorder: Recorder,
+    /// Where a person can be asked.
+    pub(crate) terminal: Option<Terminal>,
     results: Option<PathBuf>,
 }
 
 impl World {
     /// Builds the gate. Inside a runtime, so that bodies run on tasks of it.
     pub(crate) fn build(shared: &Shared, wanted: Wanted<'_>) -> Result<Self, Fault> {
+        Self::build_with(shared, wanted, Ok)
+    }
+
+    /// The same, with tools beside those that are always there.
+    pub(crate) fn build_with(
+        shared: &Shared,
+        wanted: Wanted<'_>,
+        more: impl FnOnce(Registry) -> Result<Registry, Fault>,
+    ) -> Result<Self, Fault> {
         let environment = Environment::read();
         let cap = concurrency(&environment)?;
         let mut scope = scope(shared)?;
@@ -45,6 +56,7 @@ impl World {
         scope.protection = config.protection();
         let asking = Asking::new(shared.on_ask, desk(&environment));
         scope.interactive = asking.is_interactive();
+        let terminal = asking.terminal().cloned();
         let hooks = Hooks::load(&config.loaded, &environment)?;
         hooks.tell_inert();
         let sandbox = builtins::sandbox(&environment)?;
@@ -55,7 +67,8 @@ impl World {
         }
         let scope = Arc::new(scope);
         let held = Held { sandbox, withheld: withheld(&config.policy, &scope) };
-        let loaded = Loaded::load(&shared.mocks, wanted, held)?;
+        let mut loaded = Loaded::load(&shared.mocks, wanted, held)?;
+        loaded.registry = more(loaded.registry)?;
         let results = results_folder(shared, &environment);
 
         let mut builder = Tollgate::builder(loaded.registry.clone())
@@ -70,7 +83,12 @@ impl World {
         }
         let recorder = Recorder::new(shared, &environment)?;
         let gate = recorder.on(builder).build();
-        Ok(Self { gate, scope, loaded, config, recorder, results })
+        Ok(Self { gate, scope, loaded, config, recorder, terminal, results })
+    }
+
+    /// Where long results are kept, for whoever puts more of them aside.
+    pub(crate) fn results(&self) -> Option<FolderResults> {
+        Some(FolderResults::new(self.results.as_ref()?, Arc::new(TokioSpawner::current()?)))
     }
 
     /// The file that holds the whole of a result that was put aside.

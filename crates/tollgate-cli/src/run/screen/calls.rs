@@ -7,18 +7,18 @@ use std::{
 };
 
 use super::{
-    about::{About, Mark},
+    about::About,
     live::fitted,
     style::{Style, painted},
     width,
 };
 use crate::words::visible;
 
-/// Which call: the agent it belongs to, its turn and its id. Providers repeat ids.
+/// Which call: the agent it belongs to, its number and its id. Providers repeat ids.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) agent: Option<Arc<str>>,
-    pub(crate) turn: u32,
+    pub(crate) number: u32,
     pub(crate) id: Arc<str>,
 }
 
@@ -194,13 +194,6 @@ impl Line {
         }
         text
     }
-
-    pub(crate) fn mark(&self) -> Option<Mark> {
-        match &self.state {
-            State::Settled { about, .. } => Some(about.mark),
-            _ => None,
-        }
-    }
 }
 
 /// How far a call is that runs: nothing in its first second, when nobody has begun to wonder.
@@ -227,10 +220,10 @@ pub(crate) fn duration(took: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::about::Mark, *};
 
     fn key(agent: Option<&str>, id: &str) -> Key {
-        Key { agent: agent.map(Arc::from), turn: 1, id: id.into() }
+        Key { agent: agent.map(Arc::from), number: 1, id: id.into() }
     }
 
     fn ok() -> About {

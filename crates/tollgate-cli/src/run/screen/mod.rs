@@ -22,7 +22,7 @@ mod emulator;
 mod tests;
 
 pub(crate) use about::{About, Expand, counted};
-pub(crate) use calls::{Key, duration};
+pub(crate) use calls::Key;
 pub(crate) use terminal::{Terminal, TextTo};
 
 use calls::{Calls, Line, Room};
@@ -171,6 +171,14 @@ impl Screen {
         state.draw();
     }
 
+    /// The model thinks; its words are not shown.
+    pub(crate) fn thinks(&self) {
+        let mut state = self.state();
+        if let Some((_, what)) = &mut state.waits {
+            "thinking".clone_into(what);
+        }
+    }
+
     /// A line of ours.
     pub(crate) fn note(&self, text: &str) {
         let mut state = self.state();
@@ -215,10 +223,6 @@ impl Screen {
         state.terminal.write(&out);
         state.held.get_or_insert_default();
         Aside(self.clone())
-    }
-
-    pub(crate) fn columns(&self) -> usize {
-        self.state().terminal.size().0
     }
 }
 

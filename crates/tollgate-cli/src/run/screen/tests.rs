@@ -36,7 +36,7 @@ fn screen(columns: usize, looks: Looks) -> (Screen, Written) {
 const RICH: Looks = Looks { colours: true, moves: true, is_terminal: true };
 
 fn key(id: &str) -> Key {
-    Key { agent: None, turn: 1, id: id.into() }
+    Key { agent: None, number: 1, id: id.into() }
 }
 
 fn about(mark: Mark, words: &str) -> About {
