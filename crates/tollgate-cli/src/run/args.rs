@@ -40,6 +40,9 @@ pub(crate) struct Run {
     /// Writes the conversation down as a cassette, for `--model cassette:FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// How often a request that failed is made again
+    #[arg(long, value_name = "NUMBER", default_value_t = 4)]
+    pub(crate) retries: u32,
     /// Read no AGENTS.md and the like
     #[arg(long)]
     pub(crate) no_instructions: bool,

@@ -31,11 +31,13 @@ impl Reach {
         environment: &Environment,
         settings: &Settings,
         streaming: Streaming,
+        retries: u32,
     ) -> Result<Self, Fault> {
         let variable =
             |name: &str| environment.variable(name).and_then(|value| value.to_str()).map(str::to_owned);
         let mut providers = Providers::from_env(variable);
         providers.streaming = streaming;
+        providers.retries.attempts = retries.saturating_add(1);
         // What is given for this one command goes before what is written down.
         providers.anthropic.base_url = providers.anthropic.base_url.take().or(settings.anthropic_url.clone());
         providers.openai.base_url = providers.openai.base_url.take().or(settings.openai_url.clone());

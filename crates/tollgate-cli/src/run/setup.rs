@@ -65,7 +65,7 @@ impl Setup {
         let role = role.or(settings.role.as_ref()).cloned();
         let of_role = role.as_deref().map(|name| known(&settings, name)).transpose()?;
         let streaming = if args.no_stream { Streaming::Off } else { Streaming::On };
-        let reach = Arc::new(Reach::new(&environment, &settings, streaming)?);
+        let reach = Arc::new(Reach::new(&environment, &settings, streaming, args.retries)?);
         let given = environment.variable("TOLLGATE_MODEL").and_then(|name| name.to_str());
         let said = [
             args.model.as_deref(),
@@ -77,7 +77,8 @@ impl Setup {
         let model = reach.model(&model::chosen(&said, &environment)?)?;
         let model = reach.recorded(model, args.record.as_deref())?;
         let budget = Budget::from(args.limits).and(settings.limits);
-        let limits = limits(budget.and(of_role.map_or_else(Budget::default, |role| role.limits)), shared);
+        let budget = budget.and(of_role.map_or_else(Budget::default, |role| role.limits));
+        let limits = Limits { retries: args.retries.min(2), ..limits(budget, shared) };
         let plan = args.plan || settings.plan;
         let terminal = Arc::new(OnceLock::new());
         let desk = desk(&settings, &reach, Arc::new(Someone(terminal.clone())));

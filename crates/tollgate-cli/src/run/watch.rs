@@ -22,6 +22,8 @@ pub(crate) struct Watcher {
     latest: HashMap<(RunId, CallId), Key>,
     /// Calls of the turn that comes, which may be void yet.
     proposed: Vec<Key>,
+    /// Something of the turn that comes is on screen.
+    came: bool,
     /// How many calls were proposed.
     count: u32,
     /// How many calls were made and how many of them refused.
@@ -38,6 +40,7 @@ impl Watcher {
             model: "the model".to_owned(),
             latest: HashMap::new(),
             proposed: Vec::new(),
+            came: false,
             count: 0,
             calls: 0,
             refused: 0,
@@ -122,14 +125,21 @@ impl Watcher {
             What::Began { model, .. } => self.model = model.to_string(),
             What::TurnBegan => {
                 self.proposed.clear();
+                self.came = false;
                 self.screen.waits(Some(&format!("waiting for {}", self.model)));
             }
-            What::Text { text } => self.screen.text(&text),
+            What::Text { text } => {
+                self.came = true;
+                self.screen.text(&text);
+            }
             What::Thinking { .. } => self.screen.thinks(),
             What::Discarded { why } => {
                 self.screen.end_text();
+                let came = std::mem::take(&mut self.came) || !self.proposed.is_empty();
                 self.proposed.drain(..).for_each(|key| self.screen.discarded(&key));
-                self.screen.note(&format!("what came of this turn does not count: {why}"));
+                if came {
+                    self.screen.note(&format!("what came of this turn does not count: {why}"));
+                }
             }
             What::Usage { usage, microdollars, total } => {
                 self.screen.end_text();

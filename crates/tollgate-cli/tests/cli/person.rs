@@ -127,7 +127,8 @@ impl Person {
         let until = Instant::now() + PATIENCE;
         let mut screen = self.screen.0.lock().unwrap();
         loop {
-            if let Some(at) = screen.text[self.read..].find(text) {
+            let shown = plain(&screen.text);
+            if let Some(at) = shown[self.read..].find(text) {
                 self.read += at + text.len();
                 break;
             }
@@ -135,7 +136,7 @@ impl Person {
             assert!(
                 !left.is_zero() && !screen.closed,
                 "{text:?} is not to be seen in\n{}",
-                &screen.text[self.read..]
+                &shown[self.read..]
             );
             screen = self.screen.1.wait_timeout(screen, left).unwrap().0;
         }
@@ -175,7 +176,7 @@ impl Person {
         });
         let until = Instant::now() + PATIENCE;
         while self.child.try_wait().unwrap().is_none() {
-            let seen = self.screen.0.lock().unwrap().text[self.read..].to_owned();
+            let seen = plain(&self.screen.0.lock().unwrap().text)[self.read..].to_owned();
             assert!(Instant::now() < until, "it does not end, and shows\n{seen}");
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -198,6 +199,23 @@ impl Drop for Person {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What is shown, without the sequences that say how and where.
+pub(crate) fn plain(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\x1b' {
+            // An unfinished one at the end is as good as whole.
+            if chars.next() == Some('[') {
+                chars.by_ref().find(|c| ('@'..='~').contains(c));
+            }
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 fn modes(terminal: &File) -> String {

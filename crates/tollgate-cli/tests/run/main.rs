@@ -16,3 +16,8 @@ mod api;
 #[path = "../../src/run/screen/emulator.rs"]
 mod emulator;
 mod at_the_terminal;
+mod interrupts;
+mod resuming;
+mod headless;
+mod bad_input;
+mod files;

@@ -57,7 +57,7 @@ impl Mark {
 }
 
 /// Arguments that say what a call is about, the most telling first.
-const TELLING: [&str; 18] = [
+const TELLING: [&str; 19] = [
     "command",
     "path",
     "file_path",
@@ -76,6 +76,7 @@ const TELLING: [&str; 18] = [
     "title",
     "text",
     "message",
+    "report",
 ];
 
 /// What a call is about: its tool, and the argument that tells most. Always one line.

@@ -182,15 +182,16 @@ impl Screen {
     /// A line of ours.
     pub(crate) fn note(&self, text: &str) {
         let mut state = self.state();
-        let dim = |line: &str| painted(Style::DIM, &visible(line), state.terminal.looks.colours) + "\n";
-        let text: String = text.lines().map(dim).collect();
+        let dim = |row: String| painted(Style::DIM, &row, state.terminal.looks.colours) + "\n";
+        let text: String = state.wrapped(text).into_iter().map(dim).collect();
         state.keep(Last::Notes, &text);
     }
 
     /// Lines that are not dimmed: a list, an answer of ours.
     pub(crate) fn lines(&self, text: &str) {
-        let lines: String = text.lines().map(|line| visible(line) + "\n").collect();
-        self.state().keep(Last::Notes, &lines);
+        let mut state = self.state();
+        let lines: String = state.wrapped(text).into_iter().map(|row| row + "\n").collect();
+        state.keep(Last::Notes, &lines);
     }
 
     /// Time has passed: spinners turn.
@@ -240,6 +241,16 @@ impl Drop for Aside {
 }
 
 impl State {
+    /// Lines as rows of the window; as they are where there is none.
+    fn wrapped(&self, text: &str) -> Vec<String> {
+        let columns = self.terminal.size().0.saturating_sub(1);
+        let rows = |line: &str| {
+            let line = visible(line);
+            if self.terminal.looks.is_terminal { width::wrap(&line, columns) } else { vec![line] }
+        };
+        text.lines().flat_map(rows).collect()
+    }
+
     fn room(&self) -> Room {
         let looks = self.terminal.looks;
         Room { columns: self.terminal.size().0, colours: looks.colours, cuts: looks.is_terminal }

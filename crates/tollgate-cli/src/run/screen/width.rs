@@ -33,9 +33,66 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     shown
 }
 
+/// The text in rows of at most so many columns, broken between words; later rows begin as deep as the first.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let indent: String = text.chars().take_while(|c| *c == ' ').collect();
+    let room = columns.max(of_text(&indent) + 4);
+    let mut rows = vec![indent.clone()];
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let mut word = word;
+        loop {
+            let row = rows.last().map_or("", String::as_str);
+            let is_new = row == indent;
+            let space = usize::from(!is_new);
+            let taken = of_text(row) + space;
+            if taken + of_text(word) <= room {
+                break;
+            }
+            if is_new {
+                // Longer than a row: it is broken where the row ends.
+                let mut wide = taken;
+                let fits = word.char_indices().find(|(_, c)| {
+                    wide += of(*c);
+                    wide > room
+                });
+                let at = fits.map_or(word.len(), |(at, _)| at);
+                if at == 0 {
+                    break;
+                }
+                if let Some(row) = rows.last_mut() {
+                    row.push_str(&word[..at]);
+                }
+                word = &word[at..];
+            }
+            rows.push(indent.clone());
+        }
+        if let Some(row) = rows.last_mut() {
+            if *row != indent {
+                row.push(' ');
+            }
+            row.push_str(word);
+        }
+    }
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_broken_between_words_and_begin_as_deep_as_the_first() {
+        let cases: [(&str, usize, &[&str]); 5] = [
+            ("short", 20, &["short"]),
+            ("a few words more", 10, &["a few", "words more"]),
+            ("  two deep and long", 10, &["  two deep", "  and long"]),
+            ("abcdefghijklmno p", 6, &["abcdef", "ghijkl", "mno p"]),
+            ("", 10, &[""]),
+        ];
+        for (text, columns, rows) in cases {
+            assert_eq!(wrap(text, columns), rows, "{text}");
+        }
+    }
 
     #[test]
     fn what_is_cut_fits_and_says_that_it_was_cut() {

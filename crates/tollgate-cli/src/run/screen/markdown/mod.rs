@@ -34,6 +34,8 @@ pub(crate) struct Markdown {
     column: usize,
     /// True at the beginning of a row that the line was broken into.
     broken: bool,
+    /// The beginning of this word is shown already: it was longer than a row.
+    joined: bool,
     /// What is on screen and may be taken back.
     shown: Vec<Glyph>,
     /// What is to be shown for good.
@@ -63,6 +65,7 @@ impl Markdown {
             hang: 0,
             column: 0,
             broken: false,
+            joined: false,
             shown: Vec::new(),
             fixed: Vec::new(),
             last: '\n',
@@ -125,7 +128,8 @@ impl Markdown {
         self.settle(true);
         self.fixed.push(Out::Break);
         self.fence = self.after;
-        (self.block, self.open, self.hang, self.column, self.broken) = (None, Open::default(), 0, 0, false);
+        (self.block, self.open, self.hang, self.column) = (None, Open::default(), 0, 0);
+        (self.broken, self.joined) = (false, false);
         self.raw.clear();
     }
 
@@ -200,7 +204,7 @@ impl Markdown {
             if self.column + self.tail_width() <= self.usable {
                 return;
             }
-            if self.column > self.hang && !self.raw.contains(' ') {
+            if self.column > self.hang && !self.raw.contains(' ') && !self.joined {
                 self.break_row();
                 continue;
             }
@@ -209,9 +213,11 @@ impl Markdown {
             if !self.take_words(&cells) {
                 self.words(&cells);
                 if let Some(last) = cells.last() {
+                    // A mark after it is for what comes.
                     self.open = last.open;
+                    self.raw.drain(..last.end);
                 }
-                self.raw.clear();
+                self.joined = true;
                 return;
             }
         }
@@ -230,13 +236,14 @@ impl Markdown {
     fn words(&mut self, cells: &[Cell]) {
         for piece in cells.chunk_by(|one, next| (one.c == ' ') == (next.c == ' ')) {
             if piece[0].c == ' ' {
+                self.joined = false;
                 let room = self.usable.saturating_sub(self.column);
                 let spaces = if self.broken && self.column <= self.hang { 0 } else { piece.len().min(room) };
                 piece[..spaces].iter().for_each(|cell| self.put(' ', self.style(*cell)));
                 continue;
             }
             let wide: usize = piece.iter().map(|cell| of(cell.c)).sum();
-            if self.column + wide > self.usable && self.column > self.hang {
+            if self.column + wide > self.usable && self.column > self.hang && !self.joined {
                 self.break_row();
             }
             piece.iter().for_each(|cell| self.put_or_break(cell.c, self.style(*cell)));

@@ -146,3 +146,19 @@ fn a_window_made_narrower_in_the_middle_of_a_row_loses_no_later_word() {
     let words: String = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.ends_with("then it goes on with more words."), "{out:?}");
 }
+
+#[test]
+fn bold_words_over_the_end_of_a_row_are_bold_in_both() {
+    let text = "Both files are short, and there is a `rather_long_name_in_code` beside **bold words** here.";
+    for columns in 12..60 {
+        let whole = seen(text, columns, 400, true);
+        for piece in 1..30 {
+            let shown = seen(text, columns, piece, true);
+            assert!(!shown.contains('*') && !shown.contains('`'), "{columns} {piece}: {shown}");
+            assert_eq!(
+                shown.split_whitespace().collect::<String>(),
+                whole.split_whitespace().collect::<String>()
+            );
+        }
+    }
+}
