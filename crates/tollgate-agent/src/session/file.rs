@@ -196,7 +196,18 @@ fn read(file: &File, path: &std::path::Path) -> Result<(Saved, u64), SessionFaul
 
 /// Lines go to a thread; whoever must know that they are safe waits for it.
 struct FileLog {
-    to: mpsc::Sender<Job>,
+    to: Option<mpsc::Sender<Job>>,
+    writer: Option<std::thread::JoinHandle<()>>,
+}
+
+/// Whoever opens the session next finds it written and unlocked.
+impl Drop for FileLog {
+    fn drop(&mut self) {
+        self.to = None;
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
 }
 
 enum Job {
@@ -207,7 +218,7 @@ enum Job {
 impl FileLog {
     fn new(mut file: File) -> Self {
         let (to, jobs) = mpsc::channel::<Job>();
-        std::thread::spawn(move || {
+        let writer = std::thread::spawn(move || {
             let mut fault: Option<SessionFault> = None;
             for job in jobs {
                 match job {
@@ -223,13 +234,19 @@ impl FileLog {
                 }
             }
         });
-        Self { to }
+        Self { to: Some(to), writer: Some(writer) }
+    }
+
+    fn send(&self, job: Job) {
+        if let Some(to) = &self.to {
+            let _ = to.send(job);
+        }
     }
 
     fn line(&mut self, mut line: String) {
         line.push('\n');
         // A thread that is gone shows in the next sync.
-        let _ = self.to.send(Job::Write(line));
+        self.send(Job::Write(line));
     }
 }
 
@@ -239,14 +256,14 @@ impl SessionLog for FileLog {
             Ok(line) => self.line(line),
             Err(error) => {
                 // Half a session is worse than none: a line that cannot be read stops whoever waits for it.
-                let _ = self.to.send(Job::Write(format!("unwritable: {error}\n")));
+                self.send(Job::Write(format!("unwritable: {error}\n")));
             }
         }
     }
 
     fn sync(&mut self) -> BoxFuture<'static, Result<(), SessionFault>> {
         let (tell, told) = oneshot::channel();
-        let _ = self.to.send(Job::Sync(tell));
+        self.send(Job::Sync(tell));
         Box::pin(async move {
             told.await.unwrap_or_else(|_| Err(SessionFault::Io("the writing thread is gone".to_owned())))
         })

@@ -1,0 +1,6 @@
+//! The agent from outside: a strict stand-in for the three APIs on one side, a gate with small tools on the other.
+
+#![allow(clippy::unwrap_used, reason = "a test fails as loudly as it can")]
+
+mod world;
+mod turns;
