@@ -10,6 +10,7 @@ use tollgate::policy::{
 use crate::{
     args::{Environment, Shared},
     exit::Fault,
+    run::settings::SECTIONS,
     world::given_rules,
 };
 
@@ -70,7 +71,7 @@ pub(crate) fn sources(shared: &Shared, environment: &Environment, working: &Path
         working: read.then(|| working.to_owned()),
         trust: data_folder(environment).map(|folder| folder.join("trust.json")),
         home: environment.home.clone(),
-        sections: vec!["hook", "sandbox", tollgate_mcp::config::SECTION],
+        sections: ["hook", "sandbox", tollgate_mcp::config::SECTION].into_iter().chain(SECTIONS).collect(),
     }
 }
 

@@ -16,6 +16,7 @@ mod world;
 mod input;
 mod events;
 mod approver;
+mod run;
 mod commands;
 
 fn main() -> ExitCode {

@@ -67,6 +67,11 @@ impl Recorder {
         }
     }
 
+    /// True where what is recorded outlives this program.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.store.is_some()
+    }
+
     pub(crate) fn watch(&self, gate: &Tollgate) {
         let watch = self.store.as_ref().map(|store| store.watch(gate));
         *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = watch;

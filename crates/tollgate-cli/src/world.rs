@@ -14,7 +14,7 @@ use tollgate::{
 };
 
 use crate::{
-    approver::{Asking, FolderDesk},
+    approver::{Asking, FolderDesk, Terminal},
     args::{Environment, Shared},
     builtins::Held,
     config::{self, Config},
@@ -32,15 +32,27 @@ pub(crate) struct World {
     pub(crate) loaded: Loaded,
     pub(crate) config: Config,
     pub(crate) recorder: Recorder,
+    /// Where a person can be asked.
+    pub(crate) terminal: Option<Terminal>,
     results: Option<PathBuf>,
 }
 
 impl World {
     /// Builds the gate. Inside a runtime, so that bodies run on tasks of it.
     pub(crate) fn build(shared: &Shared, wanted: Wanted<'_>) -> Result<Self, Fault> {
+        Self::build_with(shared, wanted, Ok)
+    }
+
+    /// The same, with tools beside those that are always there.
+    pub(crate) fn build_with(
+        shared: &Shared,
+        wanted: Wanted<'_>,
+        more: impl FnOnce(Registry) -> Result<Registry, Fault>,
+    ) -> Result<Self, Fault> {
         let asking = Asking::new(shared.on_ask, desk(&Environment::read()));
-        let interactive = asking.is_interactive();
-        Self::build_asking(shared, wanted, asking, interactive)
+        let (terminal, interactive) = (asking.terminal().cloned(), asking.is_interactive());
+        let world = Self::assemble(shared, wanted, (asking, interactive), more)?;
+        Ok(Self { terminal, ..world })
     }
 
     /// The same, with somebody else to ask.
@@ -48,7 +60,15 @@ impl World {
         shared: &Shared,
         wanted: Wanted<'_>,
         asking: impl Approver,
-        interactive: bool,
+    ) -> Result<Self, Fault> {
+        Self::assemble(shared, wanted, (asking, false), Ok)
+    }
+
+    fn assemble(
+        shared: &Shared,
+        wanted: Wanted<'_>,
+        (asking, interactive): (impl Approver, bool),
+        more: impl FnOnce(Registry) -> Result<Registry, Fault>,
     ) -> Result<Self, Fault> {
         let environment = Environment::read();
         let cap = concurrency(&environment)?;
@@ -68,7 +88,8 @@ impl World {
         let scope = Arc::new(scope);
         let guard = sandbox::guard(&config, &scope);
         let held = Held { sandbox, guard, environment: asked.config.environment };
-        let loaded = Loaded::load(&shared.mocks, wanted, held)?;
+        let mut loaded = Loaded::load(&shared.mocks, wanted, held)?;
+        loaded.registry = more(loaded.registry)?;
         let results = results_folder(shared, &environment);
 
         let mut builder = Tollgate::builder(loaded.registry.clone())
@@ -83,7 +104,12 @@ impl World {
         }
         let recorder = Recorder::new(shared, &environment)?;
         let gate = recorder.on(builder).build();
-        Ok(Self { gate, scope, loaded, config, recorder, results })
+        Ok(Self { gate, scope, loaded, config, recorder, terminal: None, results })
+    }
+
+    /// Where long results are kept, for whoever puts more of them aside.
+    pub(crate) fn results(&self) -> Option<FolderResults> {
+        Some(FolderResults::new(self.results.as_ref()?, Arc::new(TokioSpawner::current()?)))
     }
 
     /// The file that holds the whole of a result that was put aside.

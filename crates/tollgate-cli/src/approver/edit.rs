@@ -1,7 +1,7 @@
 //! One line that a person changes.
 
 use super::{keys::Key, tty::Talk};
-use crate::words::visible;
+use crate::{run::width, words::visible};
 
 /// A line and the place in it where the next character goes.
 #[derive(Debug, Default)]
@@ -22,10 +22,42 @@ pub(crate) enum Edited {
 
 /// Lets the person change a line that begins as `text`.
 pub(crate) async fn edit(talk: &mut Talk<'_>, prompt: &str, text: &str) -> Edited {
+    edit_with(talk, prompt, text, &[]).await
+}
+
+/// The same, with lines to go back to, the latest last.
+pub(crate) async fn edit_with(talk: &mut Talk<'_>, prompt: &str, text: &str, earlier: &[String]) -> Edited {
     let mut line = Line { text: text.chars().collect(), at: text.chars().count() };
     let mut row = line.show(talk, prompt, 0);
+    let (mut pasting, mut back) = (false, 0);
     loop {
         let ended = match talk.key().await {
+            Key::Paste => {
+                pasting = true;
+                continue;
+            }
+            Key::PasteEnd => {
+                pasting = false;
+                row = line.show(talk, prompt, row);
+                continue;
+            }
+            // The lines of what is pasted are one message.
+            Key::Enter if pasting => {
+                line.press(Key::Char('\n'));
+                continue;
+            }
+            key if pasting && key != Key::Gone => {
+                line.press(if key == Key::Ctrl('i') { Key::Char('\t') } else { key });
+                continue;
+            }
+            key @ (Key::Up | Key::Down) => {
+                back = if key == Key::Up { (back + 1).min(earlier.len()) } else { back.saturating_sub(1) };
+                let chosen = earlier.len().checked_sub(back).and_then(|at| earlier.get(at));
+                line.text = chosen.map_or_else(Vec::new, |text| text.chars().collect());
+                line.at = line.text.len();
+                row = line.show(talk, prompt, row);
+                continue;
+            }
             Key::Enter => Edited::Text(line.text.iter().collect()),
             Key::Escape => Edited::Back,
             Key::Ctrl('c' | 'd') => Edited::Stop,
@@ -76,11 +108,12 @@ impl Line {
 
     /// Shows the line anew, the cursor in its place, and says in which row of it the cursor stands.
     fn show(&self, talk: &Talk<'_>, prompt: &str, row: usize) -> usize {
-        let shown = |part: &[char]| visible(&part.iter().collect::<String>());
+        let one_row = |c: &char| if *c == '\n' { '⏎' } else { *c };
+        let shown = |part: &[char]| visible(&part.iter().map(one_row).collect::<String>());
         let (before, after) = (shown(&self.text[..self.at]), shown(&self.text[self.at..]));
         let width = talk.width();
-        let place = prompt.chars().count() + before.chars().count();
-        let end = place + after.chars().count();
+        let place = width::of_text(prompt) + width::of_text(&before);
+        let end = place + width::of_text(&after);
         let up = |rows: usize| if rows > 0 { format!("\x1b[{rows}A") } else { String::new() };
         let right = |columns: usize| if columns > 0 { format!("\x1b[{columns}C") } else { String::new() };
         // A space after the last character brings the cursor to the row it belongs to.

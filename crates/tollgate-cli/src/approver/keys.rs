@@ -14,6 +14,11 @@ pub(crate) enum Key {
     Right,
     Home,
     End,
+    Up,
+    Down,
+    /// What comes from here on was pasted, until its end.
+    Paste,
+    PasteEnd,
     /// Something nobody needs here.
     Other,
     /// The terminal is gone.
@@ -77,6 +82,10 @@ fn escape(bytes: &[u8]) -> Option<(Key, usize)> {
         (b"", b'H') | (b"1" | b"7", b'~') => Key::Home,
         (b"", b'F') | (b"4" | b"8", b'~') => Key::End,
         (b"3", b'~') => Key::Delete,
+        (b"", b'A') => Key::Up,
+        (b"", b'B') => Key::Down,
+        (b"200", b'~') => Key::Paste,
+        (b"201", b'~') => Key::PasteEnd,
         _ => Key::Other,
     };
     Some((key, end + 1))

@@ -17,8 +17,9 @@ pub(crate) mod show;
 mod terminal;
 mod folder;
 
+pub(crate) use edit::{Edited, edit_with};
 pub(crate) use folder::{FolderDesk, id_of};
-use terminal::Terminal;
+pub(crate) use terminal::Terminal;
 use tty::Tty;
 
 /// How long a parked question can be answered, and its answer used.
@@ -48,6 +49,14 @@ impl Asking {
             Some(OnAsk::Park) => Then::Park,
         };
         Self { desk, then }
+    }
+
+    /// The terminal where a person sits.
+    pub(crate) fn terminal(&self) -> Option<&Terminal> {
+        match &self.then {
+            Then::Terminal(terminal) => Some(terminal),
+            _ => None,
+        }
     }
 
     /// True when a person is there.

@@ -17,6 +17,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) effects: Vec<String>,
     pub(crate) rule: Option<(&'a str, &'a str)>,
     pub(crate) reason: &'a str,
+    /// Why the model says it calls this.
+    pub(crate) purpose: Option<&'a str>,
     pub(crate) sandbox: Option<&'a str>,
     pub(crate) caller: &'a str,
     pub(crate) route: Option<&'a str>,
@@ -35,6 +37,7 @@ pub(crate) fn question(question: &Question<'_>) -> String {
         effects: told.collect(),
         rule: question.rule.as_ref().map(|rule| (&*rule.text, &*rule.source)),
         reason: &question.reason,
+        purpose: question.purpose,
         sandbox: scope.sandbox.word(),
         caller: scope.caller.as_str(),
         route: scope.route.as_ref().map(Route::as_str),
@@ -53,6 +56,7 @@ pub(crate) fn pending(pending: &Pending) -> String {
         effects: vec![pending.effects.to_string()],
         rule: pending.rule.as_ref().map(|(text, source)| (text.as_str(), source.as_str())),
         reason: &pending.reason,
+        purpose: None,
         sandbox: pending.sandbox.as_deref(),
         caller: &pending.caller,
         route: pending.route.as_deref(),
@@ -72,6 +76,9 @@ impl Shown<'_> {
             None => line("rule", "none speaks of it"),
         }
         line("reason", self.reason);
+        if let Some(purpose) = self.purpose {
+            line("purpose", &format!("the model says: {purpose}"));
+        }
         for effect in &self.effects {
             line("effects", effect);
         }

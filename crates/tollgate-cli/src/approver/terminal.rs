@@ -1,5 +1,7 @@
 //! The approver at the terminal: one question at a time, answered by single keys.
 
+use std::sync::{Arc, OnceLock};
+
 use tokio::sync::Mutex;
 use tollgate::{
     BoxFuture,
@@ -12,14 +14,19 @@ use super::{
     show,
     tty::{Talk, Tty},
 };
-use crate::words::visible;
+use crate::{run::Screen, words::visible};
 
 /// Asks the person at the terminal.
-#[derive(Debug)]
-pub(crate) struct Terminal {
+#[derive(Clone)]
+pub(crate) struct Terminal(Arc<Seat>);
+
+/// A person's place, where one thing is asked at a time.
+struct Seat {
     tty: Tty,
     // The screen has room for one question.
     turn: Mutex<()>,
+    /// What else is shown on the same terminal, and makes room.
+    screen: OnceLock<Screen>,
 }
 
 /// Where a part of the conversation leads.
@@ -39,15 +46,29 @@ const LIFETIMES: &str = "  s for this session   p in this project   u everywhere
 
 impl Terminal {
     pub(crate) fn new(tty: Tty) -> Self {
-        Self { tty, turn: Mutex::new(()) }
+        Self(Arc::new(Seat { tty, turn: Mutex::new(()), screen: OnceLock::new() }))
+    }
+
+    /// Shares the terminal with what shows a run.
+    pub(crate) fn beside(&self, screen: &Screen) {
+        let _ = self.0.screen.set(screen.clone());
+    }
+
+    /// Has a conversation with the person, alone. `None` where the terminal cannot be listened to.
+    pub(crate) async fn with<T>(&self, about: impl AsyncFnOnce(&mut Talk<'_>) -> T) -> Option<T> {
+        let _turn = self.0.turn.lock().await;
+        let _aside = self.0.screen.get().map(Screen::aside);
+        let mut talk = self.0.tty.listen().ok()?;
+        Some(about(&mut talk).await)
     }
 }
 
 impl Approver for Terminal {
     fn ask<'a>(&'a self, question: Question<'a>) -> BoxFuture<'a, Answer> {
         Box::pin(async move {
-            let _turn = self.turn.lock().await;
-            let Ok(mut talk) = self.tty.listen() else { return Answer::Nobody };
+            let _turn = self.0.turn.lock().await;
+            let _aside = self.0.screen.get().map(Screen::aside);
+            let Ok(mut talk) = self.0.tty.listen() else { return Answer::Nobody };
             talk.say(&format!("\n{}", show::question(&question)));
             let answer = converse(&mut talk, &question).await;
             talk.say(match &answer {

@@ -1,6 +1,9 @@
 //! What the environment says.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
 
 /// What the environment says. This is the one place that reads it.
 #[derive(Default)]
@@ -21,6 +24,12 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
+    /// What a variable says; an empty one says nothing.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        let found = self.variables.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
+    }
+
     #[expect(clippy::disallowed_methods, reason = "the environment is read here and nowhere else")]
     pub(crate) fn read() -> Self {
         // An empty variable is as good as none.

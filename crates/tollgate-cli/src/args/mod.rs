@@ -39,6 +39,8 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 the tool failed, 2 bad usage, 3 
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// A model works with tools: you watch, answer, interrupt, resume
+    Run(Box<crate::run::args::Run>),
     /// One call through the whole path
     Call(Call),
     /// A model's turn in, the message with its results out
@@ -108,6 +110,7 @@ pub(crate) fn read() -> Result<(Command, Shared), Exit> {
 impl Command {
     fn take_shared(&mut self) -> Shared {
         let shared = match self {
+            Self::Run(run) => run.take_shared(),
             Self::Call(call) => &mut call.shared,
             Self::Batch(batch) => &mut batch.shared,
             Self::Explain(explain) => &mut explain.shared,

@@ -22,6 +22,7 @@ use crate::{
     exit::{Exit, Fault},
     hooks::{Hooks, Inert},
     mocks::{self, Loaded, Wanted},
+    run::{model::KEYS, settings::Settings},
     sandbox::Asked,
     words, world,
 };
@@ -43,6 +44,11 @@ struct Report {
     rules: Vec<Rule>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hooks: Vec<HookFound>,
+    /// The names of the model keys that are set.
+    keys: Vec<&'static str>,
+    /// What is written in a project's file and does nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    inert: Vec<String>,
     asking: &'static str,
     broken: Vec<Trouble>,
     advice: Vec<String>,
@@ -197,6 +203,15 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     if hooks.iter().any(|hook| hook.state == HookState::Inert) {
         advice.push("hooks of the project do nothing: read its file, then `tollgate trust`.".to_owned());
     }
+    let runs = Settings::load(&files).map_err(|fault| broken.push(fault.into())).unwrap_or_default();
+    let keys: Vec<_> = set_keys(environment).collect();
+    if keys.is_empty() && runs.model.is_none() && environment.variable("TOLLGATE_MODEL").is_none() {
+        advice.push(
+            "no model key is set: set ANTHROPIC_API_KEY or OPENAI_API_KEY for `tollgate run`, or use a local \
+             model (--model chat:NAME@URL)."
+                .to_owned(),
+        );
+    }
     let config = files.files.iter().map(ConfigFile::from).collect();
     Report {
         version: env!("CARGO_PKG_VERSION"),
@@ -211,6 +226,8 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         config,
         rules,
         hooks,
+        keys,
+        inert: runs.inert,
         asking: if approver::Asking::new(shared.on_ask, None).is_interactive() {
             "terminal"
         } else {
@@ -243,6 +260,17 @@ fn probe(hooks: Hooks, folder: &Path) -> Result<Vec<HookFound>, Fault> {
         |inert: Inert| HookFound { name: inert.name, state: HookState::Inert, why: Some(inert.source) };
     found.extend(hooks.inert.into_iter().map(inert));
     Ok(found)
+}
+
+/// The names of the keys that are set; what they hold is nobody's business.
+fn set_keys(environment: &Environment) -> impl Iterator<Item = &'static str> + '_ {
+    KEYS.iter().map(|(name, ..)| *name).filter(|name| environment.variable(name).is_some())
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Self {
+        Self { what: fault.message, hint: fault.hint }
+    }
 }
 
 impl From<&LoadedFile> for ConfigFile {
@@ -387,6 +415,13 @@ fn told(report: &Report) -> String {
             HookState::Inert => "inert until `tollgate trust`",
         };
         line("hook", &format!("{name}, {state}{why}"));
+    }
+    match report.keys.as_slice() {
+        [] => line("model keys", "none is set"),
+        keys => line("model keys", &keys.join(", ")),
+    }
+    for inert in &report.inert {
+        line("inert", inert);
     }
     line(
         "asking",

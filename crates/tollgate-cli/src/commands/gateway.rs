@@ -26,7 +26,7 @@ impl Served {
         let environment = Environment::read();
         let asking = asking(shared, shown, &environment);
         // A person is there when a client can show a form; the gateway says so call by call.
-        let world = World::build_asking(shared, Wanted::All, asking.clone(), false)?;
+        let world = World::build_asking(shared, Wanted::All, asking.clone())?;
         words::set_aside(&world.loaded);
         offer_results(&world, shared, &environment)?;
         world.recorder.watch(&world.gate);

@@ -30,6 +30,7 @@ mod completions;
 /// Does what the command line asks for.
 pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
     match command {
+        Command::Run(run) => crate::run::run(&run, shared),
         Command::Call(call) => call::run(&call, shared),
         Command::Batch(batch) => batch::run(&batch, shared),
         Command::Explain(explain) => explain::run(&explain, shared),

@@ -16,7 +16,7 @@ pub(crate) fn visible(text: &str) -> String {
 }
 
 /// True for a character nobody would see as what it is. A tab and a plain space are seen well enough.
-fn is_hidden(c: char) -> bool {
+pub(crate) fn is_hidden(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control() && c != '\t';
     }

@@ -25,8 +25,11 @@ fn a_bare_machine_is_healthy_and_told_what_is_missing() {
              concurrency  10 calls of a batch at once (TOLLGATE_MAX_CONCURRENCY)\n  \
              results      {1}/.local/share/tollgate/results (made on first use)\n  \
              undo         {1}/.local/share/tollgate/undo (what file tools changed)\n  \
+             model keys   none is set\n  \
              asking       nobody can be asked from this command line\n  \
-             hint:        no rules are given: what needs a yes is refused, with exit code 4; give --allow RULE.",
+             hint:        no rules are given: what needs a yes is refused, with exit code 4; give --allow RULE.\n  \
+             hint:        no model key is set: set ANTHROPIC_API_KEY or OPENAI_API_KEY for `tollgate run`, or use a local model \
+             (--model chat:NAME@URL).",
             env!("CARGO_PKG_VERSION"),
             here.display(),
         )
@@ -70,10 +73,12 @@ fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
             "config": [],
             "rules": [{"rule": "wirte", "source": "--deny", "speaks": false},
                       {"rule": "read", "source": "--allow", "speaks": true}],
-            "asking": "nobody", "broken": [],
+            "asking": "nobody", "broken": [], "keys": [],
             "advice": ["put right what was set aside: until then those tools do not exist.",
                        "no file defines the route raeding, so that it exposes nothing: correct it.",
-                       "--deny wirte means none of the tools: correct it."],
+                       "--deny wirte means none of the tools: correct it.",
+                       "no model key is set: set ANTHROPIC_API_KEY or OPENAI_API_KEY for `tollgate run`, or use a \
+                        local model (--model chat:NAME@URL)."],
         })
     );
 }
@@ -125,4 +130,13 @@ fn version_and_help_are_data() {
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
         assert!(ran.out.contains("--mocks <FILE>"), "{args:?}");
     }
+}
+
+#[test]
+fn model_keys_are_named_and_what_they_hold_is_not() {
+    let world = World::new();
+    let output = world.command(&["doctor"]).env("OPENAI_API_KEY", "sk-very-secret").output().unwrap();
+    let ran = crate::world::Ran::from(output);
+    assert!(ran.out.contains("  model keys   OPENAI_API_KEY\n"), "{}", ran.out);
+    assert!(!ran.out.contains("secret") && !ran.out.contains("no model key"), "{}", ran.out);
 }

@@ -41,6 +41,26 @@ pub(crate) struct Left {
     pub(crate) restored: bool,
 }
 
+/// How somebody sits at the terminal.
+#[derive(Clone)]
+pub(crate) struct Seat<'a> {
+    pub(crate) columns: u16,
+    pub(crate) env: Vec<(&'a str, String)>,
+    /// The program's stdout is the terminal too.
+    pub(crate) whole: bool,
+    /// What stdin holds instead of keys.
+    pub(crate) stdin: Option<&'a str>,
+    /// Keys that are pressed before the program starts.
+    pub(crate) early: &'a str,
+}
+
+impl Default for Seat<'_> {
+    fn default() -> Self {
+        let env = vec![("TERM", "xterm".to_owned())];
+        Self { columns: 200, env, whole: false, stdin: None, early: "" }
+    }
+}
+
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Person {
@@ -51,22 +71,32 @@ impl Person {
 
     /// The same, with these bytes on stdin instead, and these keys pressed before it starts.
     pub(crate) fn start(world: &World, args: &[&str], stdin: Option<&str>, early: &str) -> Self {
+        Self::seated(world, args, &Seat { stdin, early, ..Seat::default() })
+    }
+
+    /// The same, on any seat.
+    pub(crate) fn seated(world: &World, args: &[&str], seat: &Seat<'_>) -> Self {
+        let Seat { columns, env, whole, stdin, early } = seat;
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
         let theirs = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
         let ours = File::from(ours);
-        tcsetwinsize(&ours, Winsize { ws_row: 50, ws_col: 200, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        tcsetwinsize(&ours, Winsize { ws_row: 50, ws_col: *columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         (&ours).write_all(early.as_bytes()).unwrap();
         let modes = modes(&ours);
         // Whoever leads a session and opens a terminal has it: so the shell gets it, and the program after it.
-        let script = match stdin {
-            None => r#"tty=$1; shift; exec "$@" <"$tty" 2>"$tty""#,
-            Some(_) => r#"tty=$1; shift; exec 3<"$tty"; exec "$@" 2>"$tty" 3<&-"#,
+        let script = match (stdin, whole) {
+            (None, false) => r#"tty=$1; shift; exec "$@" <"$tty" 2>"$tty""#,
+            (None, true) => r#"tty=$1; shift; exec "$@" <"$tty" >"$tty" 2>"$tty""#,
+            (Some(_), _) => r#"tty=$1; shift; exec 3<"$tty"; exec "$@" 2>"$tty" 3<&-"#,
         };
         let mut command = Command::new("sh");
         command.args(["-c", script, "sh", &theirs, env!("CARGO_BIN_EXE_tollgate")]).args(args);
-        command.current_dir(world.path()).env_clear().env("HOME", world.path()).env("TERM", "xterm");
+        command.current_dir(world.path()).env_clear().env("HOME", world.path());
+        command
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .envs(env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         ProcessSession.pre_spawn(&mut command, &CommandWrap::from(Command::new(""))).unwrap();
         let mut child = command.spawn().unwrap();
@@ -97,7 +127,8 @@ impl Person {
         let until = Instant::now() + PATIENCE;
         let mut screen = self.screen.0.lock().unwrap();
         loop {
-            if let Some(at) = screen.text[self.read..].find(text) {
+            let shown = plain(&screen.text);
+            if let Some(at) = shown[self.read..].find(text) {
                 self.read += at + text.len();
                 break;
             }
@@ -105,7 +136,7 @@ impl Person {
             assert!(
                 !left.is_zero() && !screen.closed,
                 "{text:?} is not to be seen in\n{}",
-                &screen.text[self.read..]
+                &shown[self.read..]
             );
             screen = self.screen.1.wait_timeout(screen, left).unwrap().0;
         }
@@ -118,6 +149,24 @@ impl Person {
         self
     }
 
+    /// Makes the window this wide.
+    pub(crate) fn resizes(&mut self, columns: u16) -> &mut Self {
+        let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.ours, size).unwrap();
+        self
+    }
+
+    /// Ends the program as nothing can be prepared for.
+    pub(crate) fn kills(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Everything that was on screen so far.
+    pub(crate) fn screen(&self) -> String {
+        self.screen.0.lock().unwrap().text.clone()
+    }
+
     /// Waits for the program's end.
     pub(crate) fn leaves(mut self) -> Left {
         let mut stdout = self.child.stdout.take().unwrap();
@@ -127,13 +176,18 @@ impl Person {
         });
         let until = Instant::now() + PATIENCE;
         while self.child.try_wait().unwrap().is_none() {
-            let seen = self.screen.0.lock().unwrap().text[self.read..].to_owned();
+            let seen = plain(&self.screen.0.lock().unwrap().text)[self.read..].to_owned();
             assert!(Instant::now() < until, "it does not end, and shows\n{seen}");
             std::thread::sleep(Duration::from_millis(10));
         }
         let code = self.child.wait().unwrap().code();
         let out = out.join().unwrap().unwrap();
         let restored = modes(&self.ours) == self.modes;
+        // What was written last is on its way.
+        let (screen, wait) = (&self.screen.0, Duration::from_secs(2));
+        drop(
+            self.screen.1.wait_timeout_while(screen.lock().unwrap(), wait, |screen| !screen.closed).unwrap(),
+        );
         let screen = self.screen.0.lock().unwrap().text.replace("\r\n", "\n");
         Left { code, out, screen, restored }
     }
@@ -145,6 +199,23 @@ impl Drop for Person {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What is shown, without the sequences that say how and where.
+pub(crate) fn plain(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\x1b' {
+            // An unfinished one at the end is as good as whole.
+            if chars.next() == Some('[') {
+                chars.by_ref().find(|c| ('@'..='~').contains(c));
+            }
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 fn modes(terminal: &File) -> String {

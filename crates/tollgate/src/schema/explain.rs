@@ -118,7 +118,7 @@ fn nearest_option(kind: &Kind, error: &ValidationError<'_>) -> Option<String> {
 }
 
 /// The candidate nearest to `name`, where one is near enough to be what was meant.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // A long name is never a typing slip, and comparing costs the product of both lengths.
     if name.len() > 200 {
         return None;

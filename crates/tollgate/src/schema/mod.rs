@@ -26,7 +26,7 @@ mod simplify_tests;
 
 pub use crate::wire::Provider;
 pub use compile::{BadSchema, Compiled};
-pub(crate) use explain::nearest;
+pub use explain::nearest;
 pub use flatten::{FlattenError, flatten};
 pub use project::{
     Inverse, ProjectError, ProjectOptions, Projection, Report, ReportEntry, Target, check_provider_rules,

@@ -1,0 +1,233 @@
+//! Everything a run is made of: files, model, gate, desk, limits; put together once, from what was given.
+
+use std::sync::{Arc, OnceLock};
+
+use tollgate::{Registry, tool::RunId};
+use tollgate_agent::{
+    Agent, AgentBuilder, Desk, Limits, Person, Role as AgentRole, Teller,
+    model::{ErrorKind, Model, ModelError},
+    provider::Streaming,
+    session::{SessionFolder, Summary},
+};
+
+use super::{
+    args::Run,
+    instructions::{self, Instructions},
+    model::{self, Reach},
+    person::AtTheTerminal,
+    sessions,
+    settings::{Budget, Role, Settings},
+    system,
+};
+use crate::{
+    args::{Environment, OnAsk, Shared},
+    config::Config,
+    exit::Fault,
+    mocks::Wanted,
+    world::{self, World},
+};
+
+/// What a run is made of.
+pub(crate) struct Setup {
+    pub(crate) world: World,
+    pub(crate) desk: Desk,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) environment: Environment,
+    pub(crate) settings: Settings,
+    pub(crate) instructions: Instructions,
+    pub(crate) sessions: Option<Arc<SessionFolder>>,
+    /// The session that is taken up.
+    pub(crate) taken_up: Option<Summary>,
+    reach: Arc<Reach>,
+    role: Option<String>,
+    limits: Limits,
+    plan: bool,
+}
+
+impl Setup {
+    /// Reads and builds everything, or says what is wrong. Inside a runtime.
+    pub(crate) fn new(args: &Run, shared: &Shared) -> Result<Self, Fault> {
+        let environment = Environment::read();
+        let working = world::working_folder(&world::roots(shared)?);
+        let config = Config::load(shared, &environment, &working)?;
+        let settings = Settings::load(&config.loaded)?;
+        let sessions = sessions::folder(shared, &environment);
+        let taken_up = match (args.taken_up(), &sessions) {
+            (None, _) => None,
+            (Some(given), Some(folder)) => Some(sessions::find(folder, given, &working)?),
+            (Some(_), None) => {
+                let hint = "leave --no-store out, and set HOME or TOLLGATE_HOME.";
+                return Err(Fault::usage("no session is kept here, so there is none to resume", hint));
+            }
+        };
+        let before = taken_up.as_ref().map(|session| &session.header);
+        let role = args.role.as_ref().or(before.and_then(|before| before.role.as_ref()));
+        let role = role.or(settings.role.as_ref()).cloned();
+        let of_role = role.as_deref().map(|name| known(&settings, name)).transpose()?;
+        let streaming = if args.no_stream { Streaming::Off } else { Streaming::On };
+        let reach = Arc::new(Reach::new(&environment, &settings, streaming, args.retries)?);
+        let given = environment.variable("TOLLGATE_MODEL").and_then(|name| name.to_str());
+        let said = [
+            args.model.as_deref(),
+            given,
+            before.map(|before| &*before.model),
+            of_role.and_then(|role| role.model.as_deref()),
+            settings.model.as_deref(),
+        ];
+        let model = reach.model(&model::chosen(&said, &environment)?)?;
+        let model = reach.recorded(model, args.record.as_deref())?;
+        let budget = Budget::from(args.limits).and(settings.limits);
+        let budget = budget.and(of_role.map_or_else(Budget::default, |role| role.limits));
+        let limits = Limits { retries: args.retries.min(2), ..limits(budget, shared) };
+        let plan = args.plan || settings.plan;
+        let terminal = Arc::new(OnceLock::new());
+        let desk = desk(&settings, &reach, Arc::new(Someone(terminal.clone())));
+        let more = |registry: Registry| {
+            desk.register(registry).map_err(|error| {
+                Fault::usage(
+                    format!("the agent's own tools cannot be used: {error}"),
+                    "rename the mock of that name.",
+                )
+            })
+        };
+        let world = World::build_with(shared, Wanted::All, more)?;
+        if let Some(place) = &world.terminal {
+            let _ = terminal.set(AtTheTerminal(place.clone()));
+        }
+        let instructions = if args.no_instructions {
+            Instructions::default()
+        } else {
+            instructions::read(&working, environment.home.as_deref())
+        };
+        Ok(Self {
+            world,
+            desk,
+            model,
+            environment,
+            settings,
+            instructions,
+            sessions,
+            taken_up,
+            reach,
+            role,
+            limits,
+            plan,
+        })
+    }
+
+    /// The agent, which tells `teller` what happens.
+    pub(crate) fn agent(&self, teller: Teller) -> Agent {
+        let scope = &self.world.scope;
+        let of_role = self.role.as_ref().and_then(|name| self.settings.roles.get(name));
+        let own = [
+            self.settings.instructions.as_deref().unwrap_or_default(),
+            of_role.and_then(|role| role.instructions.as_deref()).unwrap_or_default(),
+        ];
+        let system = system::text(scope.cwd(), scope.roots(), &own);
+        let mut agent: AgentBuilder =
+            Agent::builder(self.model.clone(), self.world.gate.clone(), (**scope).clone())
+                .system(system)
+                .limits(self.limits.clone())
+                .price(self.reach.price())
+                .events(teller)
+                .desk(self.desk.clone())
+                .plan(self.plan)
+                .purpose(true)
+                .durable_ledger(self.world.recorder.is_durable());
+        if !self.instructions.text.is_empty() {
+            let names: Vec<_> =
+                self.instructions.files.iter().map(|(path, _)| path.display().to_string()).collect();
+            agent = agent.context(self.instructions.text.clone(), names.join(", "));
+        }
+        if let Some(role) = &self.role {
+            agent = agent.role(role);
+        }
+        if let Some(sessions) = &self.sessions {
+            agent = agent.sessions(sessions.clone());
+        }
+        if let Some(results) = self.world.results() {
+            agent = agent.results(Arc::new(results));
+        }
+        agent.build()
+    }
+
+    /// The id of the session: the one that is taken up, or a new one.
+    pub(crate) fn id(&self) -> RunId {
+        let before = self.taken_up.as_ref().map(|session| session.header.id.clone());
+        before.unwrap_or_else(tollgate_agent::session::new_session_id)
+    }
+}
+
+fn known<'a>(settings: &'a Settings, name: &str) -> Result<&'a Role, Fault> {
+    settings.roles.get(name).ok_or_else(|| {
+        let inert = settings.inert.iter().any(|told| told.contains(&format!("[roles.{name}]")));
+        let names: Vec<_> = settings.roles.keys().map(String::as_str).collect();
+        let hint = match (inert, names.is_empty()) {
+            (true, _) => {
+                "the project's own file defines it: read the file, then `tollgate trust`.".to_owned()
+            }
+            (false, true) => format!("write [roles.{name}] into tollgate.toml."),
+            (false, false) => {
+                format!("there are {}; or write [roles.{name}] into tollgate.toml.", names.join(", "))
+            }
+        };
+        Fault::usage(format!("there is no role {name:?}"), hint)
+    })
+}
+
+fn limits(budget: Budget, shared: &Shared) -> Limits {
+    let usual = Limits::default();
+    Limits {
+        turns: budget.turns.or(usual.turns),
+        calls: budget.calls,
+        ms: budget.seconds.map(|seconds| seconds.saturating_mul(1_000)),
+        tokens: budget.tokens,
+        microdollars: budget.microdollars,
+        wait_for_person: matches!(shared.on_ask, Some(OnAsk::Fail | OnAsk::Park)),
+        ..usual
+    }
+}
+
+/// The agent's own tools, with every role it may send out.
+fn desk(settings: &Settings, reach: &Arc<Reach>, person: Arc<dyn Person>) -> Desk {
+    let reach = reach.clone();
+    let mut desk = Desk::builder().person(person).models(Arc::new(move |name: &str| {
+        reach
+            .model(name)
+            .map_err(|fault| ModelError::new(ErrorKind::BadName, fault.message).with_hint(fault.hint))
+    }));
+    for (name, role) in &settings.roles {
+        let usual = Limits::default();
+        desk = desk.role(
+            name,
+            AgentRole {
+                description: role.description.clone().unwrap_or_default(),
+                model: role.model.clone(),
+                instructions: role.instructions.clone().unwrap_or_default(),
+                tools: role.tools.clone().unwrap_or_default(),
+                route: role.route.clone(),
+                limits: Limits {
+                    turns: role.limits.turns.or(usual.turns),
+                    calls: role.limits.calls,
+                    ms: role.limits.seconds.map(|seconds| seconds.saturating_mul(1_000)),
+                    tokens: role.limits.tokens,
+                    microdollars: role.limits.microdollars,
+                    ..usual
+                },
+            },
+        );
+    }
+    desk.build()
+}
+
+/// Whoever sits at the terminal, once it is known whether anybody does.
+struct Someone(Arc<OnceLock<AtTheTerminal>>);
+
+impl Person for Someone {
+    fn ask<'a>(&'a self, question: tollgate_agent::Inquiry<'a>) -> tollgate::BoxFuture<'a, Option<String>> {
+        match self.0.get() {
+            Some(person) => person.ask(question),
+            None => Box::pin(std::future::ready(None)),
+        }
+    }
+}

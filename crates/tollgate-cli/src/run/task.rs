@@ -1,0 +1,232 @@
+//! A conversation from its first message to its end, shown, interrupted and kept.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use tollgate_agent::{Conversation, Handle, Interruption, Part, Stopped, events, machine::Step};
+
+use super::{
+    Setup,
+    args::Run,
+    interact::{self, Typed},
+    outcome,
+    screen::{Expand, Screen, Terminal, TextTo},
+    sessions,
+    show::{Show, Shown},
+    watch,
+};
+use crate::{
+    args::Shared,
+    exit::{Exit, Fault},
+    words,
+};
+
+/// How a run ended.
+pub(crate) struct Ended {
+    pub(crate) exit: Exit,
+    /// The session, which is the run in the trace as well.
+    pub(crate) session: String,
+}
+
+/// Goes through a conversation. Inside a runtime.
+pub(crate) async fn run(
+    setup: Setup,
+    args: &Run,
+    shared: &Shared,
+    prompt: Option<String>,
+) -> Result<Ended, Fault> {
+    let (terminal, text_to) = Terminal::open(&setup.environment);
+    let moves = terminal.looks.moves;
+    let screen = (!shared.json && !args.print).then(|| Screen::new(terminal, text_to));
+    if let (Some(place), Some(screen)) = (&setup.world.terminal, &screen) {
+        place.beside(screen);
+    }
+    let typing = types(&setup, args, shared, prompt.is_some())?;
+    let (teller, listener) = events();
+    let agent = setup.agent(teller);
+    let id = setup.id();
+    let conversation = match &setup.taken_up {
+        Some(_) => agent.resume(&id),
+        None => agent.begin(id.clone()),
+    };
+    let conversation = conversation.map_err(|error| sessions::fault(&error))?;
+    drop(agent);
+    setup.world.recorder.watch(&setup.world.gate);
+    let expand = if args.verbose { Expand::Whole } else { Expand::Short };
+    let show = match (&screen, shared.json) {
+        (Some(screen), _) => Show::Screen(screen.clone(), expand),
+        (None, true) => Show::Json,
+        (None, false) => Show::Quiet,
+    };
+    let shown = show.start(listener)?;
+    let mut course = Course { setup, conversation, shown, screen, text_to, moves };
+    course.opening();
+    let interrupts = tokio::spawn(interrupted(course.conversation.handle()));
+    let stopped = course.go(prompt, typing).await;
+    interrupts.abort();
+    Ok(course.close(stopped, args))
+}
+
+/// Whether a person types messages.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Typing {
+    Yes,
+    No,
+}
+
+fn types(setup: &Setup, args: &Run, shared: &Shared, has_prompt: bool) -> Result<Typing, Fault> {
+    let quiet = args.print || shared.json;
+    let here = setup.world.terminal.is_some() && std::io::stdin().is_terminal() && !quiet;
+    match (has_prompt, here, &setup.taken_up) {
+        (true, ..) => Ok(Typing::No),
+        (false, true, _) => Ok(Typing::Yes),
+        (false, false, Some(_)) => Ok(Typing::No),
+        (false, false, None) => {
+            let hint = "give it as an argument, or `-` to read it from stdin.";
+            Err(Fault::usage("there is no prompt, and no terminal to type one at", hint))
+        }
+    }
+}
+
+/// A conversation under way.
+struct Course {
+    setup: Setup,
+    conversation: Conversation,
+    shown: Shown,
+    screen: Option<Screen>,
+    text_to: TextTo,
+    moves: bool,
+}
+
+impl Course {
+    /// What the person should know before anything happens.
+    fn opening(&self) {
+        let setup = &self.setup;
+        words::set_aside(&setup.world.loaded);
+        for inert in &setup.settings.inert {
+            words::talk(&format!("note: {}", words::visible(inert)));
+        }
+        setup.instructions.unread.iter().for_each(|unread| words::talk(&format!("note: {unread}")));
+        let Some(screen) = &self.screen else { return };
+        let how = if setup.taken_up.is_some() { "goes on with" } else { "is" };
+        let folder = setup.world.scope.cwd().display();
+        screen.note(&format!(
+            "{} in {folder}; the session {how} {}",
+            setup.model.name(),
+            self.conversation.id()
+        ));
+        if let Some(told) = setup.instructions.told(setup.world.scope.cwd()) {
+            screen.note(&told);
+        }
+    }
+
+    async fn go(&mut self, prompt: Option<String>, typing: Typing) -> Option<Stopped> {
+        let mut last = None;
+        if let Some(prompt) = prompt {
+            last = Some(self.say(prompt).await);
+        } else if self.is_open() {
+            let stopped = self.conversation.go_on().await;
+            self.shown.task().await;
+            last = Some(stopped);
+        }
+        if typing == Typing::Yes {
+            last = self.typed(last).await;
+        }
+        last
+    }
+
+    /// True where a task was broken off and can go on.
+    fn is_open(&self) -> bool {
+        self.setup.taken_up.is_some()
+            && !matches!(self.conversation.machine().next(), Step::Done { reason } if reason.is_done())
+    }
+
+    async fn say(&mut self, text: String) -> Stopped {
+        let stopped = self.conversation.say(vec![Part::text(text)]).await;
+        self.shown.task().await;
+        stopped
+    }
+
+    /// Messages until the person leaves.
+    async fn typed(&mut self, mut last: Option<Stopped>) -> Option<Stopped> {
+        let mut earlier: Vec<String> = Vec::new();
+        let (Some(place), Some(screen)) = (self.setup.world.terminal.clone(), self.screen.clone()) else {
+            return last;
+        };
+        if let Some(stopped) = &last {
+            self.why(stopped);
+        } else {
+            screen.note("say what is to be done; /help shows the commands, /quit leaves");
+        }
+        loop {
+            match interact::read(&place, &earlier, self.moves).await {
+                None | Some(Typed::Quit) => return last,
+                Some(Typed::Nothing) => {}
+                Some(Typed::Help) => screen.lines(interact::HELP),
+                Some(Typed::Cost) => screen.lines(&watch::total(self.conversation.machine().spent())),
+                Some(Typed::Tools) => screen.lines(&self.tools()),
+                Some(Typed::Unknown(command)) => {
+                    screen.note(&format!("{command} is no command; /help shows them all"));
+                }
+                Some(Typed::Message(text)) => {
+                    earlier.push(text.clone());
+                    let stopped = self.say(text).await;
+                    self.why(&stopped);
+                    last = Some(stopped);
+                }
+            }
+        }
+    }
+
+    /// Says why a task is over where the model did not end it itself.
+    fn why(&self, stopped: &Stopped) {
+        if let (Some(told), Some(screen)) = (outcome::told(&stopped.reason, None), &self.screen) {
+            screen.lines(&told);
+        }
+    }
+
+    fn tools(&self) -> String {
+        let names = self.setup.world.loaded.registry.specs().map(|spec| format!("  {}", spec.id));
+        names.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Writes down what is left, and says how it ended.
+    fn close(self, stopped: Option<Stopped>, args: &Run) -> Ended {
+        let Self { setup, conversation, shown, screen, text_to, .. } = self;
+        let (id, turn) = (conversation.id().clone(), conversation.machine().turn());
+        // The last teller is gone with it, and the screen ends.
+        drop(conversation);
+        shown.finish();
+        setup.world.recorder.finish(&id, turn, &[]);
+        let session = id.to_string();
+        let Some(stopped) = stopped else { return Ended { exit: Exit::Done, session } };
+        let kept = setup.sessions.is_some().then_some(session.as_str());
+        if args.print
+            && let Some(text) = stopped.text.as_deref().filter(|_| stopped.reason.is_done())
+        {
+            let mut out = std::io::stdout().lock();
+            let _ = writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush());
+        }
+        if let Some(told) = outcome::told(&stopped.reason, kept) {
+            // On the screen where there is one, so that it comes after everything else.
+            match &screen {
+                Some(screen) if text_to == TextTo::Screen => screen.lines(&told),
+                _ => words::talk(&told),
+            }
+        } else if let Some(screen) = &screen {
+            screen.note(&watch::total(&stopped.spent));
+        }
+        Ended { exit: outcome::exit(&stopped.reason), session }
+    }
+}
+
+/// Ctrl-C: gently, then everything, then this program.
+async fn interrupted(handle: Handle) {
+    let mut everything = 0;
+    while tokio::signal::ctrl_c().await.is_ok() {
+        everything = if handle.interrupt() == Interruption::Everything { everything + 1 } else { 0 };
+        if everything > 1 {
+            // Bodies that will not even be stopped do not keep the person.
+            std::process::exit(Exit::Interrupted as i32);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+use serde_json::json;
+use tollgate_agent::standin::Say;
+
+use crate::{api::Provider, world::World};
+
+/// How often a line stands in a file.
+fn lines(world: &World, name: &str) -> usize {
+    std::fs::read_to_string(world.path().join(name)).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn after_kill_9_in_the_middle_of_a_call_what_ended_is_not_run_again_and_what_did_not_is_unknown() {
+    let provider = Provider::saying([
+        Say::text("First.").call_with("c1", "shell", &json!({"command": "echo one >> done.txt"})),
+        Say::text("Second.").call_with("c2", "shell", &json!({"command": "echo two >> done.txt; sleep 30"})),
+    ]);
+    let world = World::new();
+    let mut person = provider.person(&world, &["do both", "--allow", "shell"]);
+    person.sees("Second.").sees("sleep 30");
+    while lines(&world, "done.txt") < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    person.kills();
+    let provider = Provider::saying([Say::text("One is done, the other nobody knows.")]);
+    let ran = provider.run(&world, &["--continue", "--print", "--allow", "shell"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "One is done, the other nobody knows.\n"), "{ran:?}");
+    assert_eq!(lines(&world, "done.txt"), 2, "nothing was run twice");
+    let told = provider.standin.seen()[0].body["messages"].to_string();
+    assert!(told.contains("unknown"), "{told}");
+    provider.is_content();
+}
+
+#[test]
+fn after_kill_9_while_a_question_stands_it_is_asked_again() {
+    let provider = Provider::saying([Say::text("I write.").call_with(
+        "c1",
+        "write",
+        &json!({"path": "a.txt", "content": "x\n"}),
+    )]);
+    let world = World::new();
+    let mut person = provider.person(&world, &["write"]);
+    person.sees("may write run?").sees("y yes, once");
+    person.kills();
+    let provider = Provider::saying([Say::text("Written.")]);
+    let mut person = provider.person(&world, &["--resume"]);
+    person.sees("goes on with").sees("may write run?").sees("y yes, once").presses("y").sees("Written.");
+    person.sees("> ").presses("/quit\n");
+    let left = person.leaves();
+    assert_eq!(left.code, Some(0), "{left:?}");
+    assert_eq!(lines(&world, "a.txt"), 1);
+    provider.is_content();
+}
+
+#[test]
+fn sessions_are_listed_and_found_by_the_beginning_of_their_id() {
+    let provider = Provider::saying([Say::text("One."), Say::text("Two."), Say::text("One again.")]);
+    let world = World::new();
+    assert_eq!(provider.run(&world, &["the first task", "--print"]).code, Some(0));
+    assert_eq!(provider.run(&world, &["the second task", "--print"]).code, Some(0));
+    let listed = world.run(&["run", "--list", "--json"]);
+    let titles: Vec<_> =
+        listed.lines().iter().map(|line| line["title"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(titles, ["the second task", "the first task"]);
+    let id = listed.lines()[1]["id"].as_str().unwrap().to_owned();
+    assert!(world.run(&["run", "--list"]).out.contains("the first task"));
+    let ran = provider.run(&world, &["--resume", &id[..id.len() - 2], "once more", "--print"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "One again.\n"), "{ran:?}");
+    let told = provider.standin.seen()[2].body["messages"].to_string();
+    assert!(told.contains("the first task") && told.contains("once more"), "{told}");
+    provider.is_content();
+}
+
+#[test]
+fn the_run_is_in_the_trace_under_the_session_s_id() {
+    let provider = Provider::saying([
+        Say::text("").call_with("c1", "read_file", &json!({"path": "a.txt"})),
+        Say::text("Read."),
+    ]);
+    let world = World::new();
+    world.file("a.txt", "x\n");
+    assert_eq!(provider.run(&world, &["read", "--print"]).code, Some(0));
+    let id = world.run(&["run", "--list", "--json"]).json()["id"].as_str().unwrap().to_owned();
+    let shown = world.run(&["trace", "show", &id]);
+    assert!(shown.out.contains("read_file"), "{shown:?}");
+}
