@@ -20,6 +20,9 @@ mod run;
 mod commands;
 
 fn main() -> ExitCode {
+    if let Some(exit) = sandbox::inner() {
+        return exit;
+    }
     exit::quiet_panics();
     let exit = std::panic::catch_unwind(|| match args::read() {
         Ok((command, shared)) => commands::run(command, &shared).unwrap_or_else(|fault| fault.tell()),

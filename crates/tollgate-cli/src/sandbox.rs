@@ -1,6 +1,6 @@
 //! The sandbox of this run: what the environment and every config file ask for, and whom it keeps from what.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, process::ExitCode, sync::Arc};
 
 use serde_json::{Value, json};
 use tollgate::{
@@ -12,10 +12,19 @@ use tollgate::{
 };
 use tollgate_tools::{
     command::{Guard, Reading},
-    sandbox::{Level, Sandbox, SandboxConfig},
+    sandbox::{Level, Sandbox, SandboxConfig, inner},
 };
 
 use crate::{args::Environment, config::Config, exit::Fault, words};
+
+/// The step of this program inside a bubble, where it was started for that. Nothing of ours is read or made there.
+pub(crate) fn inner() -> Option<ExitCode> {
+    let mut words = std::env::args_os().skip(1);
+    words.next().filter(|word| word == inner::WORD)?;
+    let error = inner::confine(words);
+    words::talk(&format!("tollgate: the sandbox does not hold inside the bubble: {error}"));
+    Some(ExitCode::from(126))
+}
 
 /// What is asked for, and by whom in vain.
 #[derive(Debug, Default)]
@@ -44,7 +53,11 @@ impl Asked {
 
     /// The best sandbox of this machine, as it was asked for.
     pub(crate) fn sandbox(&self) -> Sandbox {
-        self.config.applied(Sandbox::probed())
+        let sandbox = self.config.applied(Sandbox::probed());
+        match std::env::current_exe() {
+            Ok(program) => sandbox.with_inner(program),
+            Err(_) => sandbox,
+        }
     }
 
     /// Says which files are not followed.
@@ -96,6 +109,7 @@ fn reading(policy: &Layers, scope: &Arc<Scope>) -> impl Fn(&Path) -> Reading + S
         let says =
             |effects: &Effects| policy.decide(&Query::new(search, &Value::Null, effects, &scope)).decision;
         match says(&Effects::reading().reads(path)) {
+            Decision::Allow => Reading::Allowed,
             Decision::Deny => Reading::Denied,
             // Stricter than what they say of the search itself.
             decision if decision > says(&Effects::reading()) => Reading::Asks,

@@ -9,6 +9,7 @@ pub mod sandbox;
 pub mod command;
 pub mod beneath;
 mod blocking;
+mod builtin;
 pub mod journal;
 pub mod files;
 pub mod search;

@@ -2,10 +2,9 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use serde_json::Value;
-use tollgate::{Registry, ToolSpec, catalog::RegistryError, tool::ToolName};
+use tollgate::{Registry, catalog::RegistryError};
 
-use crate::{process::Environment, sandbox::Sandbox};
+use crate::{builtin::add, process::Environment, sandbox::Sandbox};
 
 mod transcript;
 mod job;
@@ -63,23 +62,7 @@ impl Shell {
         registry: Registry,
         only: Option<&str>,
     ) -> Result<Registry, RegistryError> {
-        let wanted = |names: &[&str]| only.is_none_or(|only| names.contains(&only));
-        let mut registry = registry;
-        if wanted(shell::NAMES) {
-            registry = registry.with(ShellTool(self.clone()))?;
-        }
-        if wanted(jobs::NAMES) {
-            registry = registry.with(JobsTool(self.clone()))?;
-        }
-        Ok(registry)
+        let registry = add(registry, only, shell::NAMES, || ShellTool(self.clone()))?;
+        add(registry, only, jobs::NAMES, || JobsTool(self.clone()))
     }
-}
-
-/// A spec from names, the first of which is its own.
-fn builtin(names: &[&str], description: &str, schema: Value) -> ToolSpec {
-    let (own, aliases) = names.split_first().map_or(("", names), |(own, aliases)| (*own, aliases));
-    let mut spec = ToolSpec::new(own, description, schema)
-        .unwrap_or_else(|bad| unreachable!("{own:?} is a name: {bad}"));
-    spec.aliases = aliases.iter().filter_map(|alias| ToolName::new(alias).ok()).collect();
-    spec
 }

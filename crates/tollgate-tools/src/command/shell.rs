@@ -15,9 +15,10 @@ use tollgate::{
     tool::{Interrupt, Timeouts},
 };
 
-use super::{Shell, builtin, effects, job::Job, words};
+use super::{Shell, effects, job::Job, words};
 use crate::{
     blocking::off_thread,
+    builtin::builtin,
     process::{Launch, LaunchError},
     sandbox::{Confined, Hidden, Level},
     shell::{Analysis, Why, analyse, neutral_environment},
@@ -63,14 +64,14 @@ impl Tool for ShellTool {
             "required": ["command"],
             "additionalProperties": false
         });
-        let mut spec = builtin(NAMES, DESCRIPTION, schema);
-        spec.capability = Some("shell.run".into());
-        // Judged by what the line would do: one that is known to only read, inside the roots, needs no rule.
-        spec.requires_permission = false;
-        spec.interrupt = Interrupt::Cancel;
-        spec.timeouts = Timeouts { connect: None, idle: None, total: LONGEST + Duration::from_secs(30) };
-        spec.traced = vec!["command".into()];
-        spec
+        builtin(NAMES, DESCRIPTION, schema, |spec| {
+            spec.capability = Some("shell.run".into());
+            // Judged by what the line would do: one that is known to only read, inside the roots, needs no rule.
+            spec.requires_permission = false;
+            spec.interrupt = Interrupt::Cancel;
+            spec.timeouts = Timeouts { connect: None, idle: None, total: LONGEST + Duration::from_secs(30) };
+            spec.traced = vec!["command".into()];
+        })
     }
 
     fn effects(&self, _: &Scope, args: &Args) -> Effects {
@@ -154,7 +155,9 @@ impl Tool for ShellTool {
         if analysis.read_only == Err(Why::Background) {
             notes.push("What it left in the background ended with the shell; background: true keeps a command running.".to_owned());
         }
-        Ok(self.0.told(&job, None, notes))
+        // What is no text, and too long to be given twice, can be read from the job.
+        let number = words::needs_more(&job).then(|| self.0.jobs.keep(job.clone()));
+        Ok(self.0.told(&job, number, notes))
     }
 }
 

@@ -29,8 +29,8 @@ pub struct Running {
 /// The ends of its pipes that are ours.
 #[derive(Debug)]
 pub struct Pipes {
-    /// What it reads.
-    pub stdin: pipe::Sender,
+    /// What it reads; `None` where it has no input.
+    pub stdin: Option<pipe::Sender>,
     /// What it says.
     pub stdout: pipe::Receiver,
     /// What it complains about.
@@ -61,16 +61,16 @@ pub(super) async fn start(launch: Launch) -> Result<(Running, Pipes), LaunchErro
     });
     watching.map_err(LaunchError::Machine)?;
     let gone = || LaunchError::Machine(io::Error::other("the thread that starts it failed"));
-    let (running, [stdin, stdout, stderr]) = starting.await.map_err(|_| gone())??;
+    let (running, stdin, [stdout, stderr]) = starting.await.map_err(|_| gone())??;
     let pipes = Pipes {
-        stdin: pipe::Sender::from_owned_fd(stdin).map_err(LaunchError::Machine)?,
+        stdin: stdin.map(pipe::Sender::from_owned_fd).transpose().map_err(LaunchError::Machine)?,
         stdout: pipe::Receiver::from_owned_fd(stdout).map_err(LaunchError::Machine)?,
         stderr: pipe::Receiver::from_owned_fd(stderr).map_err(LaunchError::Machine)?,
     };
     Ok((running, pipes))
 }
 
-type Started = Result<(Running, [OwnedFd; 3]), LaunchError>;
+type Started = Result<(Running, Option<OwnedFd>, [OwnedFd; 2]), LaunchError>;
 
 #[expect(clippy::disallowed_methods, reason = "the one place that starts processes")]
 fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, LaunchError> {
@@ -79,7 +79,8 @@ fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, Launc
     let shown = PathBuf::from(&program);
     let mut command = Command::new(program);
     command.args(words).env_clear().envs(launch.environment.iter());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(if launch.input.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(folder) = &launch.folder {
         command.current_dir(folder);
     }
@@ -100,13 +101,14 @@ fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, Launc
 fn watch_over(mut child: Child, launch: &Launch, started: oneshot::Sender<Started>) {
     let (ends, ended) = watch::channel(None);
     let group = Arc::new(Group { leader: Pid::from_child(&child), reaped: Mutex::new(false) });
-    let pipes = match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
-        (Some(stdin), Some(stdout), Some(stderr)) => Ok([stdin.into(), stdout.into(), stderr.into()]),
+    let stdin = child.stdin.take().map(OwnedFd::from);
+    let pipes = match (child.stdout.take(), child.stderr.take()) {
+        (Some(stdout), Some(stderr)) => Ok([stdout.into(), stderr.into()]),
         _ => Err(LaunchError::Machine(io::Error::other("it has no pipes"))),
     };
     let running = Running { group: group.clone(), ended, grace: launch.grace };
     // Where whoever wanted it is gone already, or the pipes are not there, the handle is dropped and kills it.
-    drop(started.send(pipes.map(|pipes| (running, pipes))));
+    drop(started.send(pipes.map(|pipes| (running, stdin, pipes))));
     // Seen but not yet reaped, the leader keeps the group's number, so that the signal meets what it left behind and
     // nobody else.
     let _ = rustix::io::retry_on_intr(|| {

@@ -23,7 +23,7 @@ pub struct Launch {
     pub(super) args: Vec<OsString>,
     pub(super) folder: Option<PathBuf>,
     pub(super) environment: Environment,
-    pub(super) input: Vec<u8>,
+    pub(super) input: Option<Vec<u8>>,
     pub(super) keep: Keep,
     pub(super) within: Option<Duration>,
     pub(super) grace: Duration,
@@ -93,7 +93,7 @@ impl Launch {
             args: args.into_iter().map(Into::into).collect(),
             folder: None,
             environment: Environment::empty(),
-            input: Vec::new(),
+            input: Some(Vec::new()),
             keep: Keep::default(),
             within: None,
             grace: GRACE,
@@ -115,7 +115,13 @@ impl Launch {
 
     /// What it reads on its standard input; it meets the end of the input after that.
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
-        self.input = input.into();
+        self.input = Some(input.into());
+        self
+    }
+
+    /// It has no input at all, and can see so: programs that read a pipe where there is one do not wait for it.
+    pub fn without_input(mut self) -> Self {
+        self.input = None;
         self
     }
 

@@ -12,7 +12,7 @@ use std::{
 use rustix::fs::MemfdFlags;
 
 use super::{
-    Confined, Walls, calls,
+    Confined, Walls, calls, inner,
     placeholder::Placeholder,
     places::{self, Kind},
 };
@@ -26,6 +26,8 @@ const PROGRAMS: [&str; 2] = ["/usr/bin/bwrap", "/bin/bwrap"];
 pub(super) struct Bubble {
     program: PathBuf,
     walls: Walls,
+    /// The program that puts Landlock on inside.
+    inner: Option<PathBuf>,
     /// The filter for bubblewrap to read, under a number the command inherits.
     filter: File,
     _placeholders: Vec<Placeholder>,
@@ -37,7 +39,7 @@ pub(super) fn program() -> Option<PathBuf> {
 }
 
 impl Bubble {
-    pub(super) fn new(walls: Walls) -> io::Result<Self> {
+    pub(super) fn new(walls: Walls, inner: Option<&Path>) -> io::Result<Self> {
         let program = program().ok_or_else(|| io::Error::other("bubblewrap is not installed"))?;
         let mut filter = File::from(rustix::fs::memfd_create("tollgate-seccomp", MemfdFlags::empty())?);
         let mut bytes = Vec::new();
@@ -52,7 +54,7 @@ impl Bubble {
             Confined::Writing => missing(&walls.roots)?,
             Confined::Reading => Vec::new(),
         };
-        Ok(Self { program, walls, filter, _placeholders: placeholders })
+        Ok(Self { program, walls, inner: inner.map(Path::to_owned), filter, _placeholders: placeholders })
     }
 
     fn options(&self) -> Vec<OsString> {
@@ -115,7 +117,13 @@ impl Bubble {
                 words.say(&[&"--tmpfs", path, &"--remount-ro", path]);
             }
         }
+        if let Some(program) = &self.inner {
+            words.say(&[&"--ro-bind", program, &inner::PLACE]);
+        }
         words.say(&[&"--seccomp", &self.filter.as_raw_fd().to_string(), &"--"]);
+        if self.inner.is_some() {
+            words.0.extend(inner::words(&self.walls));
+        }
         words.0
     }
 }

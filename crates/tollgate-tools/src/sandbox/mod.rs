@@ -2,7 +2,7 @@
 //!
 //! | level | made of | holds |
 //! |---|---|---|
-//! | L3 | bubblewrap, seccomp | files, network, processes, devices; nothing survives |
+//! | L3 | bubblewrap, Landlock, seccomp | files, network, processes, devices; nothing survives |
 //! | L2 | Landlock, seccomp, limits | files, network, dangerous system calls; nothing survives from Linux 6.12 on |
 //! | L1 | a process group | nothing, so that every command needs a yes |
 //!
@@ -33,6 +33,7 @@ mod scratch;
 mod ruled;
 mod placeholder;
 mod bubble;
+pub mod inner;
 mod probe;
 mod blame;
 mod config;
@@ -46,7 +47,7 @@ pub enum Level {
     L1,
     /// Landlock, seccomp and limits.
     L2,
-    /// Bubblewrap and seccomp.
+    /// Bubblewrap, Landlock and seccomp.
     L3,
 }
 
@@ -67,6 +68,7 @@ pub struct Sandbox {
     network: bool,
     readable: Vec<PathBuf>,
     writable: Vec<PathBuf>,
+    inner: Option<PathBuf>,
     found: Arc<OnceLock<Found>>,
     kept: Arc<Kept>,
 }
@@ -80,6 +82,14 @@ struct Walls {
     hidden: Hidden,
     confined: Confined,
     network: bool,
+}
+
+impl Walls {
+    /// Around these roots, with nothing open beside them.
+    fn around(roots: Vec<PathBuf>, confined: Confined) -> Self {
+        let (readable, writable) = (Vec::new(), Vec::new());
+        Self { roots, readable, writable, hidden: Hidden::default(), confined, network: false }
+    }
 }
 
 /// What lies beneath the roots and is not for the command all the same.
@@ -128,6 +138,8 @@ pub struct Found {
     pub missing: Vec<String>,
     /// `None` where this was not tried.
     signals: Option<Signals>,
+    /// Landlock holds inside the bubble as well.
+    pub inner: bool,
 }
 
 /// Where the signals of a command at L2 arrive.
@@ -164,6 +176,7 @@ impl Sandbox {
             network: false,
             readable: Vec::new(),
             writable: Vec::new(),
+            inner: None,
             found: Arc::default(),
             kept: Arc::default(),
         }
@@ -178,6 +191,13 @@ impl Sandbox {
     #[must_use]
     pub fn required(mut self, level: Level) -> Self {
         self.required = Some(level);
+        self
+    }
+
+    /// The same, and at L3 Landlock goes on inside the bubble: this program is started there as [`inner`] says.
+    #[must_use]
+    pub fn with_inner(mut self, program: PathBuf) -> Self {
+        self.inner = Some(program);
         self
     }
 
@@ -208,7 +228,7 @@ impl Sandbox {
 
     /// What trying showed, and what would raise the level.
     pub fn found(&self) -> &Found {
-        self.found.get_or_init(probe::probe)
+        self.found.get_or_init(|| probe::probe(self.inner.clone()))
     }
 
     /// Refuses where the level is below the required one, or is not there.
@@ -244,12 +264,11 @@ impl Sandbox {
         hidden: Hidden,
     ) -> io::Result<Option<Arc<dyn Wrapper>>> {
         let walls = Walls {
-            roots: roots.to_vec(),
             readable: self.readable.clone(),
             writable: self.writable.clone(),
             hidden,
-            confined,
             network: self.network && confined == Confined::Writing,
+            ..Walls::around(roots.to_vec(), confined)
         };
         Ok(match self.level() {
             Level::L1 => None,
@@ -261,7 +280,10 @@ impl Sandbox {
                 };
                 Some(Arc::new(Ruled::new(&walls, &self.kept, survivors)?))
             }
-            Level::L3 => Some(Arc::new(Bubble::new(walls)?)),
+            Level::L3 => {
+                let inner = self.inner.as_deref().filter(|_| self.found().inner);
+                Some(Arc::new(Bubble::new(walls, inner)?))
+            }
         })
     }
 

@@ -1,11 +1,15 @@
 //! The level of this machine, found by running a canary in each: what is installed is not what works.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Confined, Found, Hidden, Kept, Level, Signals, Walls,
+    Confined, Found, Kept, Level, Signals, Walls,
     bubble::{self, Bubble},
     ruled::{Ruled, Survivors},
     rules,
@@ -16,17 +20,18 @@ use crate::process::{Ended, Environment, How, Launch, Wrapper};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Tries every level from the best down.
-pub(super) fn probe() -> Found {
-    apart(levels).unwrap_or_else(|| Found {
+pub(super) fn probe(inner: Option<PathBuf>) -> Found {
+    apart(move || levels(inner)).unwrap_or_else(|| Found {
         level: Level::L1,
         missing: vec!["The sandbox could not be tried.".to_owned()],
         signals: None,
+        inner: false,
     })
 }
 
 /// Whether L2 keeps a command's signals among its own processes.
 pub(super) fn signals() -> Signals {
-    apart(|| canary(Level::L2)).and_then(Result::ok).unwrap_or(Signals::Open)
+    apart(|| canary(Level::L2, None)).and_then(Result::ok).unwrap_or(Signals::Open)
 }
 
 /// On a thread and a runtime of its own: whoever asks may be inside one already.
@@ -38,15 +43,22 @@ fn apart<T: Send + 'static, F: Future<Output = T>>(work: impl FnOnce() -> F + Se
     tried.ok().and_then(|thread| thread.join().ok()).and_then(Result::ok)
 }
 
-async fn levels() -> Found {
+async fn levels(inner: Option<PathBuf>) -> Found {
     let mut missing = Vec::new();
-    match canary(Level::L3).await {
-        Ok(_) => return Found { level: Level::L3, missing, signals: None },
+    if inner.is_some() {
+        match canary(Level::L3, inner.as_deref()).await {
+            Ok(_) => return Found { level: Level::L3, missing, signals: None, inner: true },
+            Err(why) => missing.push(format!("Landlock does not hold inside the bubble: {why}")),
+        }
+    }
+    match canary(Level::L3, None).await {
+        Ok(_) => return Found { level: Level::L3, missing, signals: None, inner: false },
         Err(why) => {
+            missing.clear();
             missing.push(format!("{why} Install bubblewrap, or let it make user namespaces, for L3."));
         }
     }
-    match canary(Level::L2).await {
+    match canary(Level::L2, None).await {
         Ok(signals) => {
             if signals == Signals::Open {
                 missing.push(
@@ -54,18 +66,18 @@ async fn levels() -> Found {
                         .to_owned(),
                 );
             }
-            Found { level: Level::L2, missing, signals: Some(signals) }
+            Found { level: Level::L2, missing, signals: Some(signals), inner: false }
         }
         Err(why) => {
             missing.push(format!("{why} A kernel of 6.2 or later with Landlock gives L2."));
-            Found { level: Level::L1, missing, signals: None }
+            Found { level: Level::L1, missing, signals: None, inner: false }
         }
     }
 }
 
 /// Runs a command that tries to write and to signal where it must not, and says whether it was held and could do its
 /// own work.
-async fn canary(level: Level) -> Result<Signals, String> {
+async fn canary(level: Level, inner: Option<&Path>) -> Result<Signals, String> {
     if level == Level::L3 && bubble::program().is_none() {
         return Err("bubblewrap is not installed.".to_owned());
     }
@@ -75,16 +87,9 @@ async fn canary(level: Level) -> Result<Signals, String> {
     for made in [&outside, &root] {
         std::fs::create_dir(made).map_err(|error| format!("No folder for a canary: {error}."))?;
     }
-    let walls = Walls {
-        roots: vec![root.clone()],
-        readable: Vec::new(),
-        writable: Vec::new(),
-        hidden: Hidden::default(),
-        confined: Confined::Writing,
-        network: false,
-    };
+    let walls = Walls::around(vec![root.clone()], Confined::Writing);
     let wrapper: std::io::Result<Arc<dyn Wrapper>> = match level {
-        Level::L3 => Bubble::new(walls).map(|bubble| Arc::new(bubble) as _),
+        Level::L3 => Bubble::new(walls, inner).map(|bubble| Arc::new(bubble) as _),
         _ => Ruled::new(&walls, &Kept::default(), Survivors::Stay).map(|ruled| Arc::new(ruled) as _),
     };
     let wrapper =

@@ -34,7 +34,7 @@ struct One {
 
 /// A place as it was when the rule about it was made: rules are about files, and a name can get another one.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+pub(super) struct Seen {
     path: PathBuf,
     file: Option<(u64, u64)>,
 }
@@ -79,7 +79,8 @@ pub(super) fn keeps_signals() -> bool {
     asked.and_then(Ruleset::create).is_ok()
 }
 
-fn make(walls: &Walls, extra: &[PathBuf]) -> io::Result<(RulesetCreated, Vec<Seen>)> {
+/// The rules, and the places they are about as they are now.
+pub(super) fn make(walls: &Walls, extra: &[PathBuf]) -> io::Result<(RulesetCreated, Vec<Seen>)> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(NEEDED))
