@@ -56,6 +56,9 @@ pub(crate) enum Command {
     /// What is not called any more because it kept failing
     #[command(subcommand)]
     Breaker(BreakerCommand),
+    /// What runs with a budget have spent
+    #[command(subcommand)]
+    Budget(crate::store_args::BudgetCommand),
     /// A completion script for your shell, on stdout
     Completions(Completions),
 }
@@ -87,7 +90,7 @@ pub(crate) enum Trace {
     Show(TraceShow),
     /// The records of one run, or of all, one JSON object a line; or as OpenTelemetry spans
     Export(TraceExport),
-    /// What today's rules would say to the calls of a run; runs nothing
+    /// One run again, call by call, as today's tools and rules would take it; runs nothing
     Replay(TraceReplay),
     /// Whether the chain of records is whole, and what that proves
     Verify(Plain),
@@ -415,6 +418,8 @@ pub(crate) enum PolicyCommand {
     Test(PolicyTest),
     /// Rules that can mean nothing, that others make idle, that are wider than they look
     Lint(PolicyLint),
+    /// What the calls of the last days would have met under today's rules; runs nothing
+    Replay(crate::store_args::PolicyReplay),
 }
 
 const CASES_HELP: &str = "A case is a table [[case]] with `expect` = \"allow\", \"ask\" or \"deny\", and the call: `tool` \
@@ -510,7 +515,7 @@ const UNDO_HELP: &str = "Only files inside the roots that still are as the tools
 #[derive(Debug, clap::Args)]
 pub(crate) struct Plain {
     #[command(flatten)]
-    shared: Shared,
+    pub(crate) shared: Shared,
 }
 
 #[derive(Debug, clap::Args)]
@@ -582,6 +587,11 @@ pub(crate) struct Environment {
     pub(crate) tollgate_home: Option<PathBuf>,
     /// A `postgres://` URL for the ledger, in the place of the file in the home folder.
     pub(crate) store_url: Option<OsString>,
+    /// The key of the chain of records, 64 hexadecimal digits, or a file that holds it.
+    pub(crate) store_key: Option<OsString>,
+    pub(crate) store_key_file: Option<PathBuf>,
+    /// The trace this program is a part of (W3C `traceparent`).
+    pub(crate) traceparent: Option<OsString>,
     pub(crate) data_home: Option<PathBuf>,
     pub(crate) config_home: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
@@ -618,6 +628,8 @@ impl Command {
             Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),
             Self::Trace(trace) => trace.shared(),
+            Self::Budget(budget) => budget.shared(),
+            Self::Policy(PolicyCommand::Replay(replay)) => &mut replay.shared,
             Self::Breaker(BreakerCommand::Open(of) | BreakerCommand::Reset(of)) => &mut of.shared,
             Self::Schema(_) => return Shared::default(),
         };
@@ -719,6 +731,9 @@ impl Environment {
             max_concurrency: read("TOLLGATE_MAX_CONCURRENCY"),
             tollgate_home: read("TOLLGATE_HOME").map(PathBuf::from),
             store_url: read("TOLLGATE_STORE"),
+            store_key: read("TOLLGATE_STORE_KEY"),
+            store_key_file: read("TOLLGATE_STORE_KEY_FILE").map(PathBuf::from),
+            traceparent: read("TRACEPARENT"),
             data_home: read("XDG_DATA_HOME").map(PathBuf::from),
             config_home: read("XDG_CONFIG_HOME").map(PathBuf::from),
             home: read("HOME").map(PathBuf::from),

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 mod args;
+mod store_args;
 mod exit;
 mod words;
 mod mocks;

@@ -8,14 +8,15 @@ use std::{
 use serde_json::{Value, json};
 use tollgate::{
     Effects, Registry, Scope, Tollgate, ToolSpec,
-    guard::{Run, TokioSpawner, Workspace},
+    guard::{Run, TokioSpawner, TraceParent, Workspace},
     outcome::{FolderResults, Offloaded},
     policy::{Desk, Digest, Layers, Policy as _, Query, Stance},
     tool::{Caller, Isolation, Origin, Route},
 };
+use tollgate_store::LazyStore;
 
 use crate::{
-    approver::{Asking, FolderDesk},
+    approver::{Asking, Desks, FolderDesk},
     args::{Environment, Shared},
     builtins::{self, Held, Withheld},
     config::{self, Config},
@@ -40,10 +41,11 @@ impl World {
     pub(crate) fn build(shared: &Shared, wanted: Wanted<'_>) -> Result<Self, Fault> {
         let environment = Environment::read();
         let cap = concurrency(&environment)?;
-        let mut scope = scope(shared)?;
+        let mut scope = scope(shared, &environment)?;
         let config = Config::load(shared, &environment, scope.cwd())?;
         scope.protection = config.protection();
-        let asking = Asking::new(shared.on_ask, desk(&environment));
+        let recorder = Recorder::new(shared, &environment)?;
+        let asking = Asking::new(shared.on_ask, desk(&environment, recorder.store()));
         scope.interactive = asking.is_interactive();
         let hooks = Hooks::load(&config.loaded, &environment)?;
         hooks.tell_inert();
@@ -68,7 +70,6 @@ impl World {
         if let (Some(folder), Some(spawner)) = (&results, TokioSpawner::current()) {
             builder = builder.results(FolderResults::new(folder, Arc::new(spawner)));
         }
-        let recorder = Recorder::new(shared, &environment)?;
         let gate = recorder.on(builder).build();
         Ok(Self { gate, scope, loaded, config, recorder, results })
     }
@@ -117,9 +118,10 @@ pub(crate) fn given_rules(shared: &Shared) -> impl Iterator<Item = (&'static str
         .flat_map(|(option, stance, rules)| rules.iter().map(move |rule| (option, stance, rule.as_str())))
 }
 
-pub(crate) fn scope(shared: &Shared) -> Result<Scope, Fault> {
+pub(crate) fn scope(shared: &Shared, environment: &Environment) -> Result<Scope, Fault> {
     let roots = roots(shared)?;
-    let mut scope = Scope::new(Run::new(run_id()), Workspace::with_roots(working_folder(&roots), roots));
+    let mut scope =
+        Scope::new(traced(run_id(), environment), Workspace::with_roots(working_folder(&roots), roots));
     scope.route = shared.route.as_ref().map(Route::new);
     if let Some(caller) = &shared.caller {
         scope.caller = Caller::new(caller);
@@ -132,6 +134,16 @@ pub(crate) fn scope(shared: &Shared) -> Result<Scope, Fault> {
         scope.approvals.grant(digest);
     }
     Ok(scope)
+}
+
+/// A run that is a part of the trace the environment names. What is no `traceparent` is passed over, as the
+/// specification says: it never stops a program.
+pub(crate) fn traced(id: impl AsRef<str>, environment: &Environment) -> Run {
+    let run = Run::builder(id);
+    match environment.traceparent.as_ref().and_then(|text| TraceParent::parse(text.to_str()?)) {
+        Some(under) => run.traced(under).build(),
+        None => run.build(),
+    }
 }
 
 /// Files that a search of their folder leaves out: what the rules say of reading one is stricter than what they say
@@ -176,9 +188,15 @@ pub(crate) fn working_folder(roots: &[PathBuf]) -> PathBuf {
 }
 
 /// Where questions wait for a person; `None` when nothing says where a person's files are.
-pub(crate) fn desk(environment: &Environment) -> Option<Arc<dyn Desk>> {
-    let folder = config::data_folder(environment)?.join("approvals");
-    Some(Arc::new(FolderDesk::new(folder)))
+///
+/// In the store, where calls are recorded; in a folder of its own, where they are not. Both are looked into.
+pub(crate) fn desk(environment: &Environment, store: Option<&LazyStore>) -> Option<Arc<dyn Desk>> {
+    let folder: Arc<dyn Desk> =
+        Arc::new(FolderDesk::new(config::data_folder(environment)?.join("approvals")));
+    Some(match store {
+        Some(store) => Arc::new(Desks::new(Arc::new(store.clone()), [folder])),
+        None => folder,
+    })
 }
 
 /// Where long results are kept; `None` when nothing says where a person's files are.

@@ -21,6 +21,7 @@ mod doctor;
 mod demo;
 mod trace;
 mod breaker;
+mod budget;
 mod completions;
 
 /// Does what the command line asks for.
@@ -40,6 +41,7 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Demo(demo) => demo::run(&demo, shared),
         Command::Trace(trace) => trace::run(&trace, shared),
         Command::Breaker(command) => breaker::run(&command, shared),
+        Command::Budget(command) => budget::run(&command, shared),
         Command::Completions(completions) => completions::run(&completions),
     }
 }
