@@ -7,14 +7,15 @@ use std::{
 
 use tollgate::{
     Registry, Scope, Tollgate, ToolSpec,
-    guard::{Run, TokioSpawner, Workspace},
+    guard::{Run, TokioSpawner, TraceParent, Workspace},
     outcome::{FolderResults, Offloaded},
     policy::{Approver, Desk, Digest, Stance},
     tool::{Caller, Isolation, Origin, Route},
 };
+use tollgate_store::LazyStore;
 
 use crate::{
-    approver::{Asking, FolderDesk, Terminal},
+    approver::{Asking, Desks, FolderDesk, Terminal},
     args::{Environment, Shared},
     builtins::Held,
     config::{self, Config},
@@ -49,30 +50,37 @@ impl World {
         wanted: Wanted<'_>,
         more: impl FnOnce(Registry) -> Result<Registry, Fault>,
     ) -> Result<Self, Fault> {
-        let asking = Asking::new(shared.on_ask, desk(&Environment::read()));
+        let environment = Environment::read();
+        let recorder = Recorder::new(shared, &environment)?;
+        let asking = Asking::new(shared.on_ask, desk(&environment, recorder.store()));
         let (terminal, interactive) = (asking.terminal().cloned(), asking.is_interactive());
-        let world = Self::assemble(shared, wanted, (asking, interactive), more)?;
+        let world = Self::assemble(shared, wanted, recorder, (asking, interactive), more)?;
         Ok(Self { terminal, ..world })
     }
 
-    /// The same, with somebody else to ask.
-    pub(crate) fn build_asking(
+    /// The same, with somebody else to ask, who is told where questions can wait.
+    pub(crate) fn build_asking<A: Approver + Clone>(
         shared: &Shared,
         wanted: Wanted<'_>,
-        asking: impl Approver,
-    ) -> Result<Self, Fault> {
-        Self::assemble(shared, wanted, (asking, false), Ok)
+        asking: impl FnOnce(Option<Arc<dyn Desk>>) -> A,
+    ) -> Result<(Self, A), Fault> {
+        let environment = Environment::read();
+        let recorder = Recorder::new(shared, &environment)?;
+        let asking = asking(desk(&environment, recorder.store()));
+        let world = Self::assemble(shared, wanted, recorder, (asking.clone(), false), Ok)?;
+        Ok((world, asking))
     }
 
     fn assemble(
         shared: &Shared,
         wanted: Wanted<'_>,
+        recorder: Recorder,
         (asking, interactive): (impl Approver, bool),
         more: impl FnOnce(Registry) -> Result<Registry, Fault>,
     ) -> Result<Self, Fault> {
         let environment = Environment::read();
         let cap = concurrency(&environment)?;
-        let mut scope = scope(shared)?;
+        let mut scope = scope(shared, &environment)?;
         let config = Config::load(shared, &environment, scope.cwd())?;
         scope.protection = config.protection();
         scope.interactive = interactive;
@@ -102,7 +110,6 @@ impl World {
         if let (Some(folder), Some(spawner)) = (&results, TokioSpawner::current()) {
             builder = builder.results(FolderResults::new(folder, Arc::new(spawner)));
         }
-        let recorder = Recorder::new(shared, &environment)?;
         let gate = recorder.on(builder).build();
         Ok(Self { gate, scope, loaded, config, recorder, terminal: None, results })
     }
@@ -156,9 +163,10 @@ pub(crate) fn given_rules(shared: &Shared) -> impl Iterator<Item = (&'static str
         .flat_map(|(option, stance, rules)| rules.iter().map(move |rule| (option, stance, rule.as_str())))
 }
 
-pub(crate) fn scope(shared: &Shared) -> Result<Scope, Fault> {
+pub(crate) fn scope(shared: &Shared, environment: &Environment) -> Result<Scope, Fault> {
     let roots = roots(shared)?;
-    let mut scope = Scope::new(Run::new(run_id()), Workspace::with_roots(working_folder(&roots), roots));
+    let mut scope =
+        Scope::new(traced(run_id(), environment), Workspace::with_roots(working_folder(&roots), roots));
     scope.route = shared.route.as_ref().map(Route::new);
     if let Some(caller) = &shared.caller {
         scope.caller = Caller::new(caller);
@@ -171,6 +179,16 @@ pub(crate) fn scope(shared: &Shared) -> Result<Scope, Fault> {
         scope.approvals.grant(digest);
     }
     Ok(scope)
+}
+
+/// A run that is a part of the trace the environment names. What is no `traceparent` is passed over, as the
+/// specification says: it never stops a program.
+pub(crate) fn traced(id: impl AsRef<str>, environment: &Environment) -> Run {
+    let run = Run::builder(id);
+    match environment.traceparent.as_ref().and_then(|text| TraceParent::parse(text.to_str()?)) {
+        Some(under) => run.traced(under).build(),
+        None => run.build(),
+    }
 }
 
 /// The folders calls may touch, with every link resolved.
@@ -200,9 +218,15 @@ pub(crate) fn working_folder(roots: &[PathBuf]) -> PathBuf {
 }
 
 /// Where questions wait for a person; `None` when nothing says where a person's files are.
-pub(crate) fn desk(environment: &Environment) -> Option<Arc<dyn Desk>> {
-    let folder = config::data_folder(environment)?.join("approvals");
-    Some(Arc::new(FolderDesk::new(folder)))
+///
+/// In the store, where calls are recorded; in a folder of its own, where they are not. Both are looked into.
+pub(crate) fn desk(environment: &Environment, store: Option<&LazyStore>) -> Option<Arc<dyn Desk>> {
+    let folder: Arc<dyn Desk> =
+        Arc::new(FolderDesk::new(config::data_folder(environment)?.join("approvals")));
+    Some(match store {
+        Some(store) => Arc::new(Desks::new(Arc::new(store.clone()), [folder])),
+        None => folder,
+    })
 }
 
 /// Where long results are kept; `None` when nothing says where a person's files are.

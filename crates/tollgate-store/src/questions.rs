@@ -140,9 +140,10 @@ fn answer(tx: &mut Tx<'_>, id: &str, reply: &Reply) -> Result<Result<Pending, No
     }
     let pending = whole(row.blob(1)?, row.text(2)?)?;
     let said = serde_json::to_vec(reply).map_err(|error| StoreError::Database(error.to_string()))?;
+    let kept = sealed(tx, pending.digest.as_str(), &said);
     tx.db().execute(
         "UPDATE questions SET reply = $1 WHERE digest = $2",
-        &[Param::Blob(&said), Param::Text(row.text(0)?)],
+        &[Param::Blob(&kept), Param::Text(row.text(0)?)],
     )?;
     let mut line = Vec::new();
     record::answered(&mut line, &pending, &said);
@@ -163,8 +164,22 @@ fn take(tx: &mut Tx<'_>, digest: &Digest) -> Result<Option<Reply>, StoreError> {
     if row.int(1)? <= now_ms() {
         return Ok(None);
     }
-    let reply = serde_json::from_slice(row.blob(0)?);
+    // Whoever can write the table and has not the key has not answered.
+    let kept = row.blob(0)?;
+    let said = kept.get(SEAL..).unwrap_or_default();
+    if sealed(tx, digest.as_str(), said) != kept {
+        return Ok(None);
+    }
+    let reply = serde_json::from_slice(said);
     reply.map(Some).map_err(|error| StoreError::Database(format!("a kept answer is none: {error}")))
+}
+
+const SEAL: usize = 32;
+
+/// An answer with the keyed hash that binds it to its question.
+fn sealed(tx: &Tx<'_>, digest: &str, said: &[u8]) -> Vec<u8> {
+    let seal = tx.key().mac(b"answer", &[digest.as_bytes(), said]);
+    [&seal[..], said].concat()
 }
 
 fn forget_old(tx: &mut Tx<'_>) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use std::{borrow::Cow, io::Write as _};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tollgate::{
-    guard::{CallRecord, End, InputRecord},
+    guard::{CallRecord, End, InputRecord, TraceParent},
     outcome::{NotStored, Redactor, Status},
     policy::Pending,
     tool::Concurrency,
@@ -43,7 +43,7 @@ pub(crate) fn ids_of(owner: i64) -> (i64, i64) {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Line<'a> {
     /// Which kind: `proposed`, `decided`, `started`, `settled`, `call`, `delivered`, `steps`, `turn`, `asked`,
-    /// `answered`, `model`, `stopped`.
+    /// `answered`, `model`, `traced`, `stopped`.
     #[serde(borrow)]
     pub r: Cow<'a, str>,
     /// The number of the call.
@@ -243,6 +243,11 @@ pub(crate) fn model(out: &mut Vec<u8>, turn: u32, of: &ModelTurn) {
     let _ = write!(out, r#"{{"r":"model","at":{},"t":{turn},"steps":"#, now_ms());
     let _ = serde_json::to_writer(&mut *out, of);
     out.extend_from_slice(b"}\n");
+}
+
+/// The run is a part of a larger trace.
+pub(crate) fn traced(out: &mut Vec<u8>, under: TraceParent) {
+    let _ = writeln!(out, r#"{{"r":"traced","at":{},"by":"{under}"}}"#, now_ms());
 }
 
 /// The run came to its end.

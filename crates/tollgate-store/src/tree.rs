@@ -26,6 +26,9 @@ pub struct RunTrace {
     /// Questions that waited for a person.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionTrace>,
+    /// The span of a larger trace it is a child of (`traceparent`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traced_under: Option<String>,
     /// Why the run ended, where somebody told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
@@ -129,6 +132,7 @@ impl RunTrace {
                 "steps" => tree.take_steps(&line),
                 "delivered" => tree.take_delivery(&line),
                 "asked" | "answered" => tree.take_question(&line),
+                "traced" => tree.traced_under = line.by.as_deref().map(str::to_owned),
                 "stopped" => tree.stopped = line.by.as_deref().map(str::to_owned),
                 "model" => {
                     let of = line.steps.and_then(|of| serde_json::from_str(of.get()).ok());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tollgate::{Settled, outcome::NotStored, tool::RunId};
+use tollgate::{Settled, guard::TraceParent, outcome::NotStored, tool::RunId};
 
 use crate::{Entry, Store, StoreError, book::Tally, clean, record};
 
@@ -42,6 +42,13 @@ impl Store {
     pub fn stopped(&self, run: &RunId, reason: &str) {
         let mut line = Vec::new();
         record::stopped(&mut line, &self.redactor.text(reason));
+        let _ = self.inner.desk.queue.note(run, &line, 1, Tally::default());
+    }
+
+    /// Notes the span of somebody else's trace that this run is a child of. Lazily, as reads are.
+    pub fn traced(&self, run: &RunId, under: TraceParent) {
+        let mut line = Vec::new();
+        record::traced(&mut line, under);
         let _ = self.inner.desk.queue.note(run, &line, 1, Tally::default());
     }
 

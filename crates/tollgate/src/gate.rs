@@ -242,10 +242,10 @@ impl Builder {
                     None => Breakers::new(self.breakers),
                 }),
                 ledger: self.ledger.clone(),
-                spawner: self.spawner,
+                spawner: self.spawner.clone(),
                 redactor: self.redactor.map(Arc::new),
             },
-            records: Records { ledger: self.ledger, results: self.results },
+            records: Records { ledger: self.ledger, results: self.results, spawner: self.spawner },
         };
         Tollgate {
             inner: Arc::new(Inner {

@@ -16,7 +16,9 @@ mod diff;
 pub(crate) mod show;
 mod terminal;
 mod folder;
+mod desks;
 
+pub(crate) use desks::Desks;
 pub(crate) use edit::{Edited, edit_with};
 pub(crate) use folder::{FolderDesk, id_of};
 pub(crate) use terminal::Terminal;

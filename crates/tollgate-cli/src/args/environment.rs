@@ -12,6 +12,11 @@ pub(crate) struct Environment {
     pub(crate) tollgate_home: Option<PathBuf>,
     /// A `postgres://` URL for the ledger, in the place of the file in the home folder.
     pub(crate) store_url: Option<OsString>,
+    /// The key of the chain of records, 64 hexadecimal digits, or a file that holds it.
+    pub(crate) store_key: Option<OsString>,
+    pub(crate) store_key_file: Option<PathBuf>,
+    /// The trace this program is a part of (W3C `traceparent`).
+    pub(crate) traceparent: Option<OsString>,
     pub(crate) data_home: Option<PathBuf>,
     pub(crate) config_home: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
@@ -38,6 +43,9 @@ impl Environment {
             max_concurrency: read("TOLLGATE_MAX_CONCURRENCY"),
             tollgate_home: read("TOLLGATE_HOME").map(PathBuf::from),
             store_url: read("TOLLGATE_STORE"),
+            store_key: read("TOLLGATE_STORE_KEY"),
+            store_key_file: read("TOLLGATE_STORE_KEY_FILE").map(PathBuf::from),
+            traceparent: read("TRACEPARENT"),
             data_home: read("XDG_DATA_HOME").map(PathBuf::from),
             config_home: read("XDG_CONFIG_HOME").map(PathBuf::from),
             home: read("HOME").map(PathBuf::from),

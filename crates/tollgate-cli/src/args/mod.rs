@@ -10,6 +10,7 @@ mod mcp;
 mod policy;
 mod serve;
 mod shared;
+mod store;
 mod tools;
 mod trace;
 
@@ -19,6 +20,7 @@ pub(crate) use mcp::{GenerationName, Mcp, McpAdd, McpCheck, McpCommand, McpImpor
 pub(crate) use policy::{AnswerQuestion, Approvals, HowLong, Init, PolicyCommand, TrustFile, Word};
 pub(crate) use serve::{Serve, Shown};
 pub(crate) use shared::{OnAsk, Plain, Shared};
+pub(crate) use store::{BudgetCommand, PolicyReplay};
 pub(crate) use tools::{Lint, Project, Schema, Tools};
 pub(crate) use trace::{
     BreakerCommand, Trace, TraceExport, TraceList, TracePrune, TraceReplay, TraceShow, Undo,
@@ -75,6 +77,9 @@ pub(crate) enum Command {
     /// What is not called any more because it kept failing
     #[command(subcommand)]
     Breaker(BreakerCommand),
+    /// What runs with a budget have spent
+    #[command(subcommand)]
+    Budget(BudgetCommand),
     /// The governed tools for a client of MCP, over stdin and stdout; and the MCP servers that bring tools
     Mcp(Mcp),
     /// The governed tools for clients of MCP, over HTTP
@@ -129,6 +134,8 @@ impl Command {
             Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),
             Self::Trace(trace) => trace.shared(),
+            Self::Budget(budget) => budget.shared(),
+            Self::Policy(PolicyCommand::Replay(replay)) => &mut replay.shared,
             Self::Mcp(mcp) => return mcp.take_shared(),
             Self::Breaker(BreakerCommand::Open(of) | BreakerCommand::Reset(of)) => &mut of.shared,
             Self::Schema(_) => return Shared::default(),

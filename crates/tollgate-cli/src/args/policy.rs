@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::{Plain, Shared};
+use super::{Plain, PolicyReplay, Shared};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Approvals {
@@ -45,6 +45,8 @@ pub(crate) enum PolicyCommand {
     Test(PolicyTest),
     /// Rules that can mean nothing, that others make idle, that are wider than they look
     Lint(PolicyLint),
+    /// What the calls of the last days would have met under today's rules; runs nothing
+    Replay(PolicyReplay),
 }
 
 const CASES_HELP: &str = "A case is a table [[case]] with `expect` = \"allow\", \"ask\" or \"deny\", and the call: `tool` \

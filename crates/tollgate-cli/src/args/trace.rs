@@ -31,7 +31,7 @@ pub(crate) enum Trace {
     Show(TraceShow),
     /// The records of one run, or of all, one JSON object a line; or as OpenTelemetry spans
     Export(TraceExport),
-    /// What today's rules would say to the calls of a run; runs nothing
+    /// One run again, call by call, as today's tools and rules would take it; runs nothing
     Replay(TraceReplay),
     /// Whether the chain of records is whole, and what that proves
     Verify(Plain),

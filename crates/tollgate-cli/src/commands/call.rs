@@ -40,7 +40,7 @@ pub(crate) fn run(call: &Call, shared: &Shared) -> Result<Exit, Fault> {
     runtime.shutdown_background();
     let (world, settled, interrupted) = walked?;
     let told = tell(&settled, &world, shared);
-    world.recorder.finish(world.scope.run.id(), world.scope.turn, std::slice::from_ref(&settled));
+    world.recorder.finish(&world.scope.run, world.scope.turn, std::slice::from_ref(&settled));
     told?;
     Ok(if interrupted { Exit::Interrupted } else { Exit::of(&settled, shared.on_ask) })
 }

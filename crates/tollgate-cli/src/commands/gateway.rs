@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tollgate::outcome::FolderResults;
+use tollgate::{outcome::FolderResults, policy::Desk};
 use tollgate_mcp::gateway::{Asking, Gateway, Settings};
 use tollgate_store::ResultRead;
 
@@ -24,9 +24,8 @@ impl Served {
     /// Builds both. Inside a runtime, so that bodies run on tasks of it.
     pub(super) fn build(shared: &Shared, shown: &Shown) -> Result<Self, Fault> {
         let environment = Environment::read();
-        let asking = asking(shared, shown, &environment);
         // A person is there when a client can show a form; the gateway says so call by call.
-        let world = World::build_asking(shared, Wanted::All, asking.clone())?;
+        let (world, asking) = World::build_asking(shared, Wanted::All, |desk| asking(shared, shown, desk))?;
         words::set_aside(&world.loaded);
         offer_results(&world, shared, &environment)?;
         world.recorder.watch(&world.gate);
@@ -43,16 +42,16 @@ impl Served {
 
     /// Writes down what is left.
     pub(super) fn finish(&self) {
-        self.world.recorder.finish(self.world.scope.run.id(), 0, &[]);
+        self.world.recorder.finish(&self.world.scope.run, 0, &[]);
     }
 }
 
-fn asking(shared: &Shared, shown: &Shown, environment: &Environment) -> Asking {
+fn asking(shared: &Shared, shown: &Shown, desk: Option<Arc<dyn Desk>>) -> Asking {
     let asking = match shared.on_ask {
         None => Asking::new().by_elicitation(),
         Some(OnAsk::Park | OnAsk::Deny | OnAsk::Fail) => Asking::new(),
     };
-    match (shared.on_ask, world::desk(environment)) {
+    match (shared.on_ask, desk) {
         (None | Some(OnAsk::Park), Some(desk)) => {
             asking.by_desk(desk, Duration::from_secs(shown.wait_for_approval))
         }

@@ -25,6 +25,7 @@ mod gateway;
 mod mcp_serve;
 mod serve;
 mod mcp;
+mod budget;
 mod completions;
 
 /// Does what the command line asks for.
@@ -50,6 +51,7 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
             None => mcp_serve::run(&mcp.shown, shared),
         },
         Command::Serve(serve) => serve::run(&serve, shared),
+        Command::Budget(command) => budget::run(&command, shared),
         Command::Completions(completions) => completions::run(&completions),
     }
 }

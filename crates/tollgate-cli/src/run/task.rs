@@ -18,6 +18,7 @@ use crate::{
     args::Shared,
     exit::{Exit, Fault},
     words,
+    world::World,
 };
 
 /// How a run ended.
@@ -192,11 +193,17 @@ impl Course {
     /// Writes down what is left, and says how it ended.
     fn close(self, stopped: Option<Stopped>, args: &Run) -> Ended {
         let Self { setup, conversation, shown, screen, text_to, .. } = self;
-        let (id, turn) = (conversation.id().clone(), conversation.machine().turn());
+        let id = conversation.id().clone();
         // The last teller is gone with it, and the screen ends.
         drop(conversation);
         shown.finish();
-        setup.world.recorder.finish(&id, turn, &[]);
+        let World { recorder, scope, .. } = &setup.world;
+        recorder.ended(
+            &id,
+            scope.run.traced_under(),
+            stopped.as_ref().map(|stopped| stopped.reason.as_str()),
+        );
+        recorder.close();
         let session = id.to_string();
         let Some(stopped) = stopped else { return Ended { exit: Exit::Done, session } };
         let kept = setup.sessions.is_some().then_some(session.as_str());

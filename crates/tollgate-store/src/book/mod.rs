@@ -195,6 +195,10 @@ impl<'a> Tx<'a> {
         Ok(())
     }
 
+    pub(crate) fn key(&self) -> &Key {
+        self.key
+    }
+
     pub(crate) fn db(&mut self) -> &mut dyn Db {
         self.db
     }

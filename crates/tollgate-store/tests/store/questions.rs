@@ -136,3 +136,16 @@ async fn a_store_that_is_not_there_has_no_questions_and_is_not_made_for_looking(
     assert!(matches!(lazy.answer("x", &Reply::Yes).await, Err(NotAnswered::Unknown(_))));
     assert!(lazy.opened().is_none() && !world.place().exists());
 }
+
+#[tokio::test]
+async fn an_answer_written_into_the_database_by_hand_is_none() {
+    let world = World::sqlite();
+    let store = world.open();
+    let gate = asking(&world, &store, DAY);
+    let _ = call(&gate, "r", "c", "pay", json!({"n": 1})).await;
+    let forged = [&[0; 32][..], br#"{"answer":"yes"}"#].concat();
+    let database = rusqlite::Connection::open(world.place().database().expect("a file")).expect("opens");
+    assert_eq!(database.execute("UPDATE questions SET reply = ?1", [forged]).expect("updates"), 1);
+    assert_eq!(call(&gate, "r", "d", "pay", json!({"n": 1})).await.status(), Status::Refused);
+    assert_eq!(world.effects.load(Ordering::SeqCst), 0);
+}

@@ -15,7 +15,10 @@ use super::{
     name::{CallId, IdempotencyKey},
     scope::Scope,
 };
-use crate::{event::Progress, guard::Pulse};
+use crate::{
+    event::Progress,
+    guard::{Pulse, TraceParent},
+};
 
 /// The context of a running tool body.
 ///
@@ -53,6 +56,12 @@ impl Cx {
     /// The key under which this call takes effect at most once, to be passed on downstream.
     pub fn idempotency_key(&self) -> Option<&IdempotencyKey> {
         self.key.as_ref()
+    }
+
+    /// This call's span, to be passed on downstream (`traceparent` in MCP's `_meta` and in HTTP headers).
+    pub fn traceparent(&self) -> TraceParent {
+        let run = &self.scope.run;
+        run.traceparent().call(run.id(), self.scope.turn, self.call.as_str())
     }
 
     /// 1 for the first try, then one more for each retry.

@@ -38,6 +38,8 @@ pub struct Scope {
     pub agent: Option<Arc<str>>,
     /// How well what runs is kept apart, as the sandbox says of itself.
     pub sandbox: Isolation,
+    /// How many tokens the model reads at once, where that is known: no result may take more than about a quarter.
+    pub window: Option<u32>,
     /// What is guarded even inside the roots.
     pub protection: Protection,
     /// The other end of the connection the call came by, where there is one.
@@ -92,6 +94,7 @@ impl Scope {
             reading_only: false,
             agent: None,
             sandbox: Isolation::default(),
+            window: None,
             protection: Protection::default(),
             peer: None,
             traceparent: None,

@@ -13,7 +13,7 @@ use crate::{
 };
 
 pub(super) fn run(shared: &Shared) -> Result<Exit, Fault> {
-    let scope = world::scope(shared)?;
+    let scope = world::scope(shared, &Environment::read())?;
     let config = Config::load(shared, &Environment::read(), scope.cwd())?;
     let servers = Servers::load(shared, &config, &scope)?;
     let live = servers.upstreams.configs().map(|server| (server, "ready to start"));

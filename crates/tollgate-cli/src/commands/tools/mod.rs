@@ -57,7 +57,7 @@ pub(crate) fn run(tools: &Tools, shared: &Shared) -> Result<Exit, Fault> {
 
 /// The tools of every server, asked for now: a list must not be from yesterday.
 fn connect(shared: &Shared, config: &Config, loaded: &mut Loaded) -> Result<(), Fault> {
-    let servers = Servers::load(shared, config, &world::scope(shared)?)?;
+    let servers = Servers::load(shared, config, &world::scope(shared, &Environment::read())?)?;
     if !servers.upstreams.is_empty() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;

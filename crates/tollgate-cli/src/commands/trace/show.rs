@@ -8,6 +8,7 @@ use tollgate_store::{CallTrace, RunTrace, Store};
 use super::{meant, time};
 use crate::{
     args::{Shared, TraceShow},
+    commands::budget::{self, dollars},
     exit::{Exit, Fault},
     store, words,
 };
@@ -25,7 +26,11 @@ pub(crate) fn run(show: &TraceShow, shared: &Shared, store: &Store) -> Result<Ex
         let entries = store.journal(&run, after).map_err(|error| store::fault(&error))?;
         if let Some(last) = entries.last() {
             let tree = RunTrace::of(&run, &entries);
-            let text = if shared.json { words::json(&tree) } else { told(&tree, after == 0) };
+            let mut text = if shared.json { words::json(&tree) } else { told(&tree, after == 0) };
+            let spent = store.spending(Some(&run)).map_err(|error| store::fault(&error))?;
+            if let (false, Some(spent)) = (shared.json, spent.first()) {
+                let _ = writeln!(text, "spent: {}", budget::told(&spent.spent));
+            }
             words::data(&text)?;
             after = last.seq;
         }
@@ -49,11 +54,48 @@ fn told(tree: &RunTrace, first: bool) -> String {
         if turn != Some(call.turn) {
             turn = Some(call.turn);
             let _ = writeln!(text, "turn {}", call.turn);
+            models(&mut text, tree, call.turn);
             batches(&mut text, tree);
         }
         one(&mut text, call);
     }
+    questions(&mut text, tree);
+    if let Some(reason) = &tree.stopped {
+        let _ = writeln!(text, "stopped: {}", words::visible(reason));
+    }
     text
+}
+
+/// What the model took to come to this turn.
+fn models(text: &mut String, tree: &RunTrace, turn: u32) {
+    for (_, of) in tree.models.iter().filter(|(of, _)| *of == turn) {
+        let cost = of.microdollars.map_or(String::new(), |cost| format!(", {}", dollars(cost)));
+        let stop = of.stop_reason.as_ref().map_or(String::new(), |stop| format!(", stopped: {stop}"));
+        let line = format!(
+            "{} {} tokens in, {} out{cost}{stop}",
+            if of.model.is_empty() { "model:" } else { &of.model },
+            of.input_tokens,
+            of.output_tokens
+        );
+        let _ = writeln!(text, "  {}", words::visible(&line));
+    }
+}
+
+fn questions(text: &mut String, tree: &RunTrace) {
+    for asked in &tree.questions {
+        let said = match (asked.answered_ms, asked.reply["answer"].as_str()) {
+            (Some(at), Some(word)) => format!("answered {word} at {}", time(at)),
+            _ => "not answered".to_owned(),
+        };
+        let line = format!(
+            "question {} about {} ({}): asked at {}, {said}",
+            asked.id,
+            asked.call,
+            asked.tool,
+            time(asked.asked_ms)
+        );
+        let _ = writeln!(text, "  {}", words::visible(&line));
+    }
 }
 
 /// The batches of the turn, where it had more than one call.
@@ -108,6 +150,15 @@ fn one(text: &mut String, call: &CallTrace) {
     }
     if let Some(kept) = answer["offloaded"]["ref"].as_str() {
         entry("kept as", kept);
+    }
+    if let Some(evidence) = &call.evidence {
+        entry("evidence", evidence);
+    }
+    if let Some(sandbox) = &call.sandbox {
+        entry("sandbox", sandbox);
+    }
+    if let Some(attempts) = answer["attempts"].as_u64().filter(|attempts| *attempts > 1) {
+        entry("attempts", &attempts.to_string());
     }
     if answer["trust"] == "untrusted_content" {
         entry("trust", "untrusted_content");
