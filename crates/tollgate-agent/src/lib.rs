@@ -3,5 +3,9 @@
 pub mod model;
 pub mod provider;
 pub mod price;
+pub mod cassette;
+mod open;
 #[cfg(feature = "testing")]
 pub mod standin;
+
+pub use open::open;
