@@ -73,7 +73,7 @@ impl Asked<'_> {
         });
         let message = match &said.message {
             Some(message) => message.clone(),
-            None if 300 <= status && status < 400 => {
+            None if (300..400).contains(&status) => {
                 let to = headers.get("location").and_then(|to| to.to_str().ok()).unwrap_or("somewhere else");
                 format!("it points to {to}")
             }

@@ -4,7 +4,7 @@ use tollgate_agent::{
     model::{ErrorKind, Model, ModelError, Retries},
     price::Models,
     provider::{Account, Api, Client, Secret, Settings, Streaming},
-    standin::{Say, StandIn},
+    standin::{Delivery, Say, StandIn},
 };
 
 use crate::support::{APIS, broken, hello, name};
@@ -222,8 +222,7 @@ async fn a_whole_answer_is_taken_where_a_stream_was_asked_for_and_the_other_way_
     for api in APIS {
         let mut whole = Say::text("Hi.").call("c1", "read", "{}");
         let events = whole.stream_text(api);
-        let mut delivery = tollgate_agent::standin::Delivery::default();
-        delivery.whole = true;
+        let delivery = Delivery { whole: true, ..Delivery::default() };
         whole = whole.delivered(delivery);
         standin.say(whole).say(Say::raw(200, "text/event-stream", events.clone())).say(Say::raw(
             200,
