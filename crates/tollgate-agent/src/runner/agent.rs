@@ -1,6 +1,6 @@
 //! What an agent is made of: a model, a gate, a place to work in, and what it may spend.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tollgate::{Scope, Tollgate, outcome::ResultStore, tool::RunId, wire::Usage};
 
@@ -45,6 +45,7 @@ pub(crate) struct Config {
     pub(crate) strict: bool,
     pub(crate) plan: bool,
     pub(crate) durable_ledger: bool,
+    pub(crate) retry_pause: Duration,
     pub(crate) window: Option<u64>,
     /// Who sent it out.
     pub(crate) parent: Option<Parent>,
@@ -88,6 +89,7 @@ impl Agent {
                 strict: false,
                 plan: false,
                 durable_ledger: false,
+                retry_pause: Duration::from_millis(500),
                 window: None,
                 parent: None,
             },
@@ -211,6 +213,12 @@ impl AgentBuilder {
     /// Otherwise a call with effects that was open when the process ended is answered as `unknown` and not run.
     pub fn durable_ledger(mut self, durable: bool) -> Self {
         self.config.durable_ledger = durable;
+        self
+    }
+
+    /// How long to wait before an answer that broke off is asked for again, where the provider says nothing.
+    pub fn retry_pause(mut self, pause: Duration) -> Self {
+        self.config.retry_pause = pause;
         self
     }
 

@@ -224,7 +224,7 @@ impl Conversation {
         }
         self.event(What::Discarded { why: why.clone() });
         drop(coming.stream.cut(&format!("The answer broke off: {why}.")).await);
-        self.fact(Fact::Failed(fault(&broken.error)));
+        self.fact(Fact::Failed(fault(&broken.error, self.config.retry_pause)));
     }
 
     /// Counts time at work; a limit that is reached shows at once.
@@ -243,12 +243,12 @@ impl Conversation {
 }
 
 /// What a failed request means for the loop.
-fn fault(error: &ModelError) -> ModelFault {
+fn fault(error: &ModelError, pause: Duration) -> ModelFault {
     let then = match error.kind() {
         ErrorKind::Cancelled => Then::Cancelled,
         ErrorKind::ContextOverflow => Then::TooLong,
         // Part of the answer had come, or the client has tried as often as it may: a little later, once more.
-        _ if error.is_transient() => Then::Again { after_ms: error.retry_after().map_or(500, millis) },
+        _ if error.is_transient() => Then::Again { after_ms: millis(error.retry_after().unwrap_or(pause)) },
         _ => Then::GiveUp,
     };
     ModelFault {
