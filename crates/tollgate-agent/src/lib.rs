@@ -10,6 +10,8 @@
 pub mod model;
 pub mod provider;
 pub mod price;
+pub mod cassette;
+mod open;
 #[cfg(feature = "testing")]
 pub mod standin;
 pub mod history;
@@ -23,6 +25,7 @@ mod runner;
 
 pub use event::{AgentEvent, Listener, Teller, events};
 pub use history::Part;
+pub use open::open;
 pub use machine::{Limits, Machine, Spent, StopReason};
 pub use person::{Inquiry, NoPerson, Person};
 pub use role::Role;
