@@ -25,9 +25,9 @@ mod runner;
 
 pub use event::{AgentEvent, Listener, Teller, events};
 pub use history::Part;
-pub use open::open;
 pub use machine::{Limits, Machine, Spent, StopReason};
+pub use open::open;
 pub use person::{Inquiry, NoPerson, Person};
 pub use role::Role;
-pub use runner::{Agent, AgentBuilder, Conversation, Handle, Interruption, Price, Stopped};
+pub use runner::{Agent, AgentBuilder, Conversation, Handle, Interruption, Price, Stopped, prices};
 pub use tools::{Desk, DeskBuilder, DeskError, ModelSource, TodoItem, TodoState};

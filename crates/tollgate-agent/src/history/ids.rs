@@ -21,7 +21,7 @@ impl Ids {
     /// The id of a call of the same provider, which takes it back as it came, unless it came before: then another one.
     pub(super) fn keep(&mut self, provider: Provider, id: &str) -> String {
         let good = match provider {
-            Provider::Anthropic => is_legal(id, 128),
+            Provider::Anthropic => is_legal(id, 64),
             Provider::OpenAiResponses => id.len() <= 64,
             Provider::OpenAiChat => id.len() <= LONGEST,
         };

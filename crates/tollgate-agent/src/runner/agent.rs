@@ -10,12 +10,21 @@ use crate::{
     history::Part,
     machine::{Limits, Spent},
     model::Model,
+    price::Models,
     session::{Forgotten, Header, SessionFault, SessionStore},
     tools::Desk,
 };
 
 /// What a turn of a model costs, in millionths of a dollar.
 pub type Price = Arc<dyn Fn(&dyn Model, &Usage) -> u64 + Send + Sync>;
+
+/// Prices by a table of models; what is not in it costs nothing.
+pub fn prices(models: Models) -> Price {
+    Arc::new(move |model, usage| {
+        let cost = models.cost(model.name(), model.provider(), usage);
+        cost.map_or(0, |money| money.nanos().div_ceil(1_000))
+    })
+}
 
 /// An agent, ready to take up conversations. Cheap to clone.
 #[derive(Clone)]
@@ -151,6 +160,12 @@ impl AgentBuilder {
     /// Where conversations are written down. Without it they are gone with the process.
     pub fn sessions(mut self, sessions: Arc<dyn SessionStore>) -> Self {
         self.config.sessions = Some(sessions);
+        self
+    }
+
+    /// Conversations are not written down, whatever was said before.
+    pub fn unkept(mut self) -> Self {
+        self.config.sessions = None;
         self
     }
 
