@@ -10,6 +10,8 @@
 pub mod model;
 pub mod provider;
 pub mod price;
+pub mod cassette;
+mod open;
 #[cfg(feature = "testing")]
 pub mod standin;
 pub mod history;
@@ -24,6 +26,7 @@ mod runner;
 pub use event::{AgentEvent, Listener, Teller, events};
 pub use history::Part;
 pub use machine::{Limits, Machine, Spent, StopReason};
+pub use open::open;
 pub use person::{Inquiry, NoPerson, Person};
 pub use role::Role;
 pub use runner::{Agent, AgentBuilder, Conversation, Handle, Interruption, Price, Stopped};

@@ -140,6 +140,31 @@ impl ModelError {
 }
 
 impl ErrorKind {
+    /// All of them.
+    pub const ALL: [Self; 21] = [
+        Self::BadName,
+        Self::NoKey,
+        Self::WrongKey,
+        Self::Forbidden,
+        Self::NoCredit,
+        Self::BadUrl,
+        Self::Unreachable,
+        Self::Tls,
+        Self::NotTheApi,
+        Self::UnknownModel,
+        Self::Rejected,
+        Self::ContextOverflow,
+        Self::RateLimited,
+        Self::Overloaded,
+        Self::ProviderFailed,
+        Self::Cut,
+        Self::Unreadable,
+        Self::TimedOut,
+        Self::Cancelled,
+        Self::Departed,
+        Self::BadCassette,
+    ];
+
     /// True where the same request may well succeed a little later.
     pub const fn is_transient(self) -> bool {
         matches!(

@@ -11,12 +11,15 @@ mod request;
 mod reply;
 mod error;
 mod retry;
+pub(crate) mod written;
+mod recover;
 #[cfg(feature = "testing")]
 mod scripted;
 
 use tollgate::wire::Provider;
 
 pub use error::{ErrorKind, ModelError};
+pub use recover::recover;
 pub use reply::{Broken, Reply, Step, Waiting};
 pub use request::{Caching, Request, ToolChoice};
 pub use retry::Retries;
@@ -30,6 +33,11 @@ pub trait Model: Send + Sync + 'static {
 
     /// The name people type, as `anthropic:claude-sonnet-4-5`.
     fn name(&self) -> &str;
+
+    /// The name its price is found under, in the table of [`Models`](crate::price::Models).
+    fn priced_as(&self) -> &str {
+        self.name()
+    }
 
     /// How many tokens a request and its answer may have together, where that is known.
     fn context_window(&self) -> Option<u64> {

@@ -30,6 +30,11 @@ impl Client {
         line.url.clone()?;
         Ok(Self { line: Arc::new(line), window, thinks })
     }
+
+    /// Where its requests go.
+    pub fn endpoint(&self) -> &str {
+        self.line.url.as_ref().map(reqwest::Url::as_str).unwrap_or_default()
+    }
 }
 
 impl Model for Client {

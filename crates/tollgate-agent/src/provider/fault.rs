@@ -266,19 +266,10 @@ fn innermost(error: &reqwest::Error) -> String {
     if error.source().is_none() { "no reason given".to_owned() } else { text }
 }
 
-fn is_tls(error: &reqwest::Error) -> bool {
-    let mut source = error.source();
-    while let Some(inner) = source {
-        if inner.downcast_ref::<rustls::Error>().is_some() {
-            return true;
-        }
-        // An I/O error shows what it wraps only when asked for it.
-        if let Some(io) = inner.downcast_ref::<std::io::Error>()
-            && io.get_ref().is_some_and(|wrapped| wrapped.downcast_ref::<rustls::Error>().is_some())
-        {
-            return true;
-        }
-        source = inner.source();
-    }
-    false
+fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    // An I/O error shows what it wraps only when asked for it, and leaves it out of the chain.
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    error.is::<rustls::Error>()
+        || wrapped.is_some_and(|wrapped| is_tls(wrapped))
+        || error.source().is_some_and(is_tls)
 }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use tollgate::wire::Usage;
 
-use super::{Cut, Delivery};
+use super::{Cut, Delivery, render};
+use crate::provider::Api;
 
 /// One reply of the stand-in.
 #[derive(Debug, Clone)]
@@ -146,6 +147,14 @@ impl Say {
     pub fn cut(mut self, cut: Cut) -> Self {
         self.delivery.cut = Some(cut);
         self
+    }
+
+    /// What it says as the text of a stream; empty where it is no turn.
+    pub fn stream_text(&self, api: Api) -> String {
+        match &self.what {
+            What::Turn(turn) => render::stream(api, turn, &self.delivery),
+            What::Raw { .. } => String::new(),
+        }
     }
 
     fn changed(mut self, change: impl FnOnce(&mut Turn)) -> Self {

@@ -68,6 +68,12 @@ impl Proposed {
         self
     }
 
+    /// The arguments as the tool's own schema sees them, where they are strict JSON.
+    pub(crate) fn arguments(&self) -> Option<serde_json::Value> {
+        let args = crate::json::parse_strict(self.input.as_str(), super::MAX_INPUT_BYTES).ok()?;
+        Some(self.inverse.iter().fold(args, |args, inverse| inverse.apply(args)))
+    }
+
     pub(super) fn into_written(self) -> Written {
         Written { text: self.input, inverse: self.inverse }
     }

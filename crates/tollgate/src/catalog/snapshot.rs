@@ -13,6 +13,7 @@ use super::{
     registry::{Registered, Registry},
 };
 use crate::{
+    call::Proposed,
     outcome::{Refusal, RefusalCode},
     policy::Policy,
     schema::nearest,
@@ -128,6 +129,18 @@ impl Snapshot {
             self.loaded.load(label);
         }
         Ok(&entry.tool)
+    }
+
+    /// True where a call has the form of one: it names a tool that is offered on this route, with arguments its
+    /// schema takes. Judges nothing else, and loads, runs and permits nothing.
+    pub fn takes(&self, call: &Proposed, route: Option<&Route>) -> bool {
+        let entry = self.by_name.get(call.name.as_str()).map(|at| &self.pool[*at as usize]);
+        let Some(Entry { tool, offered: Offered::Yes }) = entry else { return false };
+        let in_sight = tool.spec.visibility != Visibility::Deferred || self.shown.contains(&tool.label);
+        call.fault().is_none()
+            && in_sight
+            && self.disclosed(tool, route)
+            && call.arguments().is_some_and(|args| args.is_object() && tool.input.accepts(&args))
     }
 
     pub(super) fn is_loaded(&self, label: &Arc<str>) -> bool {
