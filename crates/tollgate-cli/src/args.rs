@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Undo(Undo),
     /// What is set up, what is not, and what to do about it
     Doctor(Plain),
-    /// A short demonstration on mock tools
+    /// A recorded model on a real task; `demo path` shows the path of a call on mock tools
     Demo(Demo),
     /// What was recorded: runs, their calls, and whether the record is whole
     #[command(subcommand)]
@@ -517,11 +517,23 @@ pub(crate) struct Plain {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Demo {
-    /// What happens to each call, as JSON on stderr, one event a line
+    /// What is shown
+    #[arg(default_value = "agent")]
+    pub(crate) what: Demonstration,
+    /// Of the path: what happens to each call, as JSON on stderr, one event a line
     #[arg(long)]
     pub(crate) events: bool,
     #[command(flatten)]
     shared: Shared,
+}
+
+/// What a demonstration shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Demonstration {
+    /// A recorded model works on a small project with the built-in tools
+    Agent,
+    /// Four turns on mock tools: batches, refusals, a rewrite, an unknown
+    Path,
 }
 
 #[derive(Debug, clap::Args)]
@@ -625,6 +637,13 @@ impl Command {
             Self::Schema(_) => return Shared::default(),
         };
         std::mem::take(shared)
+    }
+}
+
+impl TraceShow {
+    /// One run, whole.
+    pub(crate) fn of(run: String) -> Self {
+        Self { run: Some(run), follow: false, shared: Shared::default() }
     }
 }
 

@@ -36,7 +36,11 @@ fn begin(world: &World, model: &str) -> Conversation {
 async fn the_first_interruption_stops_what_may_be_stopped_and_answers_the_rest() {
     for model in MODELS {
         let world = World::new().await;
-        world.standin.say(Say::text("").call("c1", "slow", r#"{"ms":60000}"#).call("c2", "write", r#"{"path":"a"}"#));
+        world.standin.say(Say::text("").call("c1", "slow", r#"{"ms":60000}"#).call(
+            "c2",
+            "write",
+            r#"{"path":"a"}"#,
+        ));
         let mut conversation = begin(&world, model);
         let stopped = when(&world, &mut conversation, "slow began", |handle| {
             assert_eq!(handle.interrupt(), Interruption::Gentle);
@@ -55,9 +59,14 @@ async fn the_first_interruption_stops_what_may_be_stopped_and_answers_the_rest()
 async fn a_tool_that_blocks_finishes_first_and_nothing_begins_after_it() {
     for model in MODELS {
         let world = World::new().await;
-        world.standin.say(Say::text("").call("c1", "steady", r#"{"ms":150}"#).call("c2", "write", r#"{"path":"a"}"#));
+        world.standin.say(Say::text("").call("c1", "steady", r#"{"ms":150}"#).call(
+            "c2",
+            "write",
+            r#"{"path":"a"}"#,
+        ));
         let mut conversation = begin(&world, model);
-        let stopped = when(&world, &mut conversation, "steady began", |handle| drop(handle.interrupt())).await;
+        let stopped =
+            when(&world, &mut conversation, "steady began", |handle| drop(handle.interrupt())).await;
         assert_eq!(stopped.reason, StopReason::Interrupted, "{model}");
         assert_eq!(world.log.all(), ["steady began", "steady ended"], "{model}");
         world.assert_accepted();
@@ -102,7 +111,11 @@ async fn a_new_message_while_tools_run_is_said_once_they_are_answered() {
         })
         .await;
         world.assert_accepted();
-        assert_eq!((stopped.reason, stopped.text.as_deref()), (StopReason::Done, Some("as you like")), "{model}");
+        assert_eq!(
+            (stopped.reason, stopped.text.as_deref()),
+            (StopReason::Done, Some("as you like")),
+            "{model}"
+        );
         assert_eq!(world.log.all(), ["slow began"], "{model}");
         assert!(world.standin.seen()[1].body.to_string().contains("do something else"), "{model}");
     }
@@ -113,14 +126,17 @@ async fn an_interruption_while_the_model_speaks_hangs_up() {
     for model in MODELS {
         let world = World::new().await;
         let slow = Delivery::slow(40, Duration::from_millis(30));
-        world.standin.say(Say::text(&"word ".repeat(400)).call("c1", "write", r#"{"path":"a"}"#).delivered(slow));
+        world
+            .standin
+            .say(Say::text(&"word ".repeat(400)).call("c1", "write", r#"{"path":"a"}"#).delivered(slow));
         let mut conversation = begin(&world, model);
         let handle = conversation.handle();
         let interrupt = async {
             tokio::time::sleep(Duration::from_millis(150)).await;
             handle.interrupt();
         };
-        let (stopped, ()) = within(async { tokio::join!(conversation.say(vec![Part::text("go")]), interrupt) }).await;
+        let (stopped, ()) =
+            within(async { tokio::join!(conversation.say(vec![Part::text("go")]), interrupt) }).await;
         assert_eq!(stopped.reason, StopReason::Interrupted, "{model}");
         assert!(world.log.all().is_empty(), "{model}");
         world.standin.say(Say::text("yes"));

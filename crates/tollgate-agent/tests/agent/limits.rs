@@ -4,10 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tollgate::wire::Usage;
 use tollgate_agent::{
-    Limits, Part, StopReason, Stopped,
-    machine::Limit,
-    session::new_session_id,
-    standin::Say,
+    Limits, Part, StopReason, Stopped, machine::Limit, session::new_session_id, standin::Say,
 };
 
 use crate::world::{MODELS, World, within};
@@ -16,12 +13,17 @@ use crate::world::{MODELS, World, within};
 fn endless(world: &World, tool: &str) {
     let usage = Usage { input_tokens: 80, output_tokens: 20, ..Usage::default() };
     for at in 0..30 {
-        world.standin.say(Say::text("").call_with(&format!("c{at}"), tool, &serde_json::json!({"path": format!("p{at}")})).usage(usage));
+        world.standin.say(
+            Say::text("")
+                .call_with(&format!("c{at}"), tool, &serde_json::json!({"path": format!("p{at}")}))
+                .usage(usage),
+        );
     }
 }
 
 async fn run(world: &World, model: &str, limits: Limits) -> Stopped {
-    let agent = world.agent(model).limits(limits).price(Arc::new(|_, usage| usage.output_tokens * 100)).build();
+    let agent =
+        world.agent(model).limits(limits).price(Arc::new(|_, usage| usage.output_tokens * 100)).build();
     let mut conversation = agent.begin(new_session_id()).unwrap();
     within(conversation.say(vec![Part::text("go")])).await
 }
@@ -31,9 +33,21 @@ async fn turns_calls_tokens_and_money_each_end_the_run_after_a_warning() {
     let none = Limits { turns: None, ..Limits::default() };
     let cases = [
         (Limits { turns: Some(6), ..none.clone() }, StopReason::TurnLimit { turns: 6 }, "turns are left"),
-        (Limits { calls: Some(5), ..none.clone() }, StopReason::Budget { limit: Limit::Calls }, "calls are left"),
-        (Limits { tokens: Some(500), ..none.clone() }, StopReason::Budget { limit: Limit::Tokens }, "tokens are left"),
-        (Limits { microdollars: Some(10_000), ..none }, StopReason::Budget { limit: Limit::Money }, "$0.00 of $0.01 are left"),
+        (
+            Limits { calls: Some(5), ..none.clone() },
+            StopReason::Budget { limit: Limit::Calls },
+            "calls are left",
+        ),
+        (
+            Limits { tokens: Some(500), ..none.clone() },
+            StopReason::Budget { limit: Limit::Tokens },
+            "tokens are left",
+        ),
+        (
+            Limits { microdollars: Some(10_000), ..none },
+            StopReason::Budget { limit: Limit::Money },
+            "$0.00 of $0.01 are left",
+        ),
     ];
     for model in MODELS {
         for (limits, reason, warning) in &cases {

@@ -41,7 +41,11 @@ async fn every_recorded_response_drives_the_loop() {
         let refused = world.standin.refused();
         assert!(refused.is_empty(), "line {line} ({model}): {refused:#?}");
         let reason = stopped.reason.as_str();
-        assert!(matches!(reason, "done" | "refused" | "provider_failed" | "cut_short"), "line {line}: {:?}", stopped.reason);
+        assert!(
+            matches!(reason, "done" | "refused" | "provider_failed" | "cut_short"),
+            "line {line}: {:?}",
+            stopped.reason
+        );
         turns += conversation.machine().turn();
     }
     println!("{turns} turns");

@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, fs, path::PathBuf, time::Duration};
 
-use tollgate::{policy::{Answer, Stance}, tool::RunId};
+use tollgate::{
+    policy::{Answer, Stance},
+    tool::RunId,
+};
 use tollgate_agent::{
     Limits, Part, StopReason,
     session::{SessionFault, new_session_id},
@@ -23,7 +26,12 @@ async fn a_session_broken_off_after_any_line_goes_on_and_writes_run_once() {
         let gate = world.gate();
         world
             .standin
-            .say(Say::text("").call("c1", "read", r#"{"path":"a"}"#).call("c2", "write", r#"{"path":"a"}"#).call("c3", "fail", "{}"))
+            .say(
+                Say::text("")
+                    .call("c1", "read", r#"{"path":"a"}"#)
+                    .call("c2", "write", r#"{"path":"a"}"#)
+                    .call("c3", "fail", "{}"),
+            )
             .say(Say::text("").call("c1", "write", r#"{"path":"b"}"#))
             .say(Say::text("done"));
         let id = new_session_id();
@@ -35,22 +43,28 @@ async fn a_session_broken_off_after_any_line_goes_on_and_writes_run_once() {
         assert!(lines.len() > 8, "{}", lines.len());
         for whole in 2..=lines.len() {
             for torn in [0, 1, 7] {
-                let part = lines[..whole].concat() + &lines.get(whole).map_or("", |line| &line[..torn.min(line.len())]);
+                let part = lines[..whole].concat()
+                    + &lines.get(whole).map_or("", |line| &line[..torn.min(line.len())]);
                 fs::write(file(&world, &id), part).unwrap();
                 for _ in 0..4 {
                     world.standin.say(Say::text("went on"));
                 }
-                let mut conversation = world.agent_at(model, gate.clone()).durable_ledger(true).build().resume(&id).unwrap();
+                let mut conversation =
+                    world.agent_at(model, gate.clone()).durable_ledger(true).build().resume(&id).unwrap();
                 let stopped = within(conversation.go_on()).await;
                 let refused = world.standin.refused();
                 assert!(refused.is_empty(), "{model} after line {whole}: {refused:#?}");
                 assert!(stopped.reason.is_done(), "{model} after line {whole}: {:?}", stopped.reason);
                 let stopped = within(conversation.say(vec![Part::text("and?")])).await;
-                assert!(stopped.reason.is_done() && world.standin.refused().is_empty(), "{model} after line {whole}");
+                assert!(
+                    stopped.reason.is_done() && world.standin.refused().is_empty(),
+                    "{model} after line {whole}"
+                );
             }
         }
         // Every resumed part that still had the write open found in the ledger that it had run.
-        let writes: HashMap<_, _> = ["write a", "write b"].into_iter().map(|what| (what, world.log.count(what))).collect();
+        let writes: HashMap<_, _> =
+            ["write a", "write b"].into_iter().map(|what| (what, world.log.count(what))).collect();
         assert_eq!(writes, HashMap::from([("write a", 1), ("write b", 1)]), "{model}");
     }
 }
@@ -59,7 +73,11 @@ async fn a_session_broken_off_after_any_line_goes_on_and_writes_run_once() {
 async fn an_open_write_whose_ledger_is_gone_is_unknown_and_an_open_read_runs() {
     for model in MODELS {
         let world = World::new().await;
-        world.standin.say(Say::text("").call("c1", "read", r#"{"path":"a"}"#).call("c2", "slow", r#"{"ms":60000}"#));
+        world.standin.say(Say::text("").call("c1", "read", r#"{"path":"a"}"#).call(
+            "c2",
+            "slow",
+            r#"{"ms":60000}"#,
+        ));
         let id = new_session_id();
         {
             let mut conversation = world.agent(model).build().begin(id.clone()).unwrap();
@@ -79,7 +97,8 @@ async fn an_open_write_whose_ledger_is_gone_is_unknown_and_an_open_read_runs() {
         }
         // The answers of a process that was killed in time are lost with it.
         let text = fs::read_to_string(file(&world, &id)).unwrap();
-        let kept: String = text.split_inclusive('\n').filter(|line| !line.contains("\"fact\":\"settled\"")).collect();
+        let kept: String =
+            text.split_inclusive('\n').filter(|line| !line.contains("\"fact\":\"settled\"")).collect();
         fs::write(file(&world, &id), kept).unwrap();
         world.standin.say(Say::text("I will look"));
         let mut conversation = world.agent(model).build().resume(&id).unwrap();
@@ -97,7 +116,11 @@ async fn calls_nobody_was_there_to_approve_stop_the_run_and_are_asked_again_on_r
     for model in MODELS {
         let world = World::new().await.rules(&[(Stance::Allow, "read"), (Stance::Ask, "write")]);
         world.person.says(Answer::Nobody);
-        world.standin.say(Say::text("").call("c1", "read", r#"{"path":"a"}"#).call("c2", "write", r#"{"path":"a"}"#));
+        world.standin.say(Say::text("").call("c1", "read", r#"{"path":"a"}"#).call(
+            "c2",
+            "write",
+            r#"{"path":"a"}"#,
+        ));
         let id = new_session_id();
         let limits = Limits { wait_for_person: true, ..Limits::default() };
         let mut conversation = world.agent(model).limits(limits.clone()).build().begin(id.clone()).unwrap();

@@ -10,7 +10,9 @@ use crate::world::{MODELS, World, all, told, within};
 
 fn read(at: usize, tokens: u64) -> Say {
     let usage = Usage { input_tokens: tokens, output_tokens: 10, ..Usage::default() };
-    Say::text("").call_with(&format!("c{at}"), "read", &json!({"path": format!("p{at}"), "size": 6000})).usage(usage)
+    Say::text("")
+        .call_with(&format!("c{at}"), "read", &json!({"path": format!("p{at}"), "size": 6000}))
+        .usage(usage)
 }
 
 #[tokio::test]
@@ -22,7 +24,8 @@ async fn old_results_are_put_aside_before_the_window_is_full_and_kept_whole() {
         }
         world.standin.say(Say::text("done"));
         let (teller, listener) = tollgate_agent::events();
-        let agent = world.agent(model).results(Arc::new(world.results())).window(20_000).events(teller).build();
+        let agent =
+            world.agent(model).results(Arc::new(world.results())).window(20_000).events(teller).build();
         let mut conversation = agent.begin(new_session_id()).unwrap();
         let stopped = within(conversation.say(vec![Part::text("go")])).await;
         world.assert_accepted();
@@ -39,16 +42,37 @@ async fn old_results_are_put_aside_before_the_window_is_full_and_kept_whole() {
         within(conversation.say(vec![Part::text("and?")])).await;
         world.assert_accepted();
         let after = world.standin.seen().last().unwrap().body.to_string();
-        assert_eq!(after.matches("put aside to save room").count(), before.matches("put aside to save room").count(), "{model}");
+        assert_eq!(
+            after.matches("put aside to save room").count(),
+            before.matches("put aside to save room").count(),
+            "{model}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_conversation_that_is_too_long_is_made_shorter_once_and_asked_again() {
     let too_long = [
-        ("anthropic:any", Say::status(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")),
-        ("openai:any", Say::status(400, "context_length_exceeded", "Your input exceeds the context window of this model.")),
-        ("chat:any", Say::status(400, "context_length_exceeded", "This model's maximum context length is 8192 tokens.")),
+        (
+            "anthropic:any",
+            Say::status(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+        ),
+        (
+            "openai:any",
+            Say::status(
+                400,
+                "context_length_exceeded",
+                "Your input exceeds the context window of this model.",
+            ),
+        ),
+        (
+            "chat:any",
+            Say::status(
+                400,
+                "context_length_exceeded",
+                "This model's maximum context length is 8192 tokens.",
+            ),
+        ),
     ];
     for (model, too_long) in too_long {
         let world = World::new().await;
@@ -59,14 +83,21 @@ async fn a_conversation_that_is_too_long_is_made_shorter_once_and_asked_again() 
         let (stopped, ..) = world.say(model, "go").await;
         world.assert_accepted();
         assert_eq!(stopped.text.as_deref(), Some("it fits"), "{model}: {:?}", stopped.reason);
-        assert!(world.standin.seen().last().unwrap().body.to_string().contains("left out to save room"), "{model}");
+        assert!(
+            world.standin.seen().last().unwrap().body.to_string().contains("left out to save room"),
+            "{model}"
+        );
     }
 }
 
 #[tokio::test]
 async fn where_nothing_can_give_way_the_run_ends_and_says_so() {
     let world = World::new().await;
-    world.standin.say(Say::status(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"));
+    world.standin.say(Say::status(
+        400,
+        "invalid_request_error",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+    ));
     let (stopped, ..) = world.say("anthropic:any", "go").await;
     assert_eq!(stopped.reason, StopReason::ContextFull);
 }

@@ -3,17 +3,15 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
+use tollgate::wire::Usage;
 use tollgate::{
     BoxFuture,
     policy::{Answer, Grant, Lifetime, Stance},
 };
 use tollgate_agent::{
-    Desk, Inquiry, Limits, Part, Person, Role, StopReason,
-    machine::Limit,
-    session::new_session_id,
+    Desk, Inquiry, Limits, Part, Person, Role, StopReason, machine::Limit, session::new_session_id,
     standin::Say,
 };
-use tollgate::wire::Usage;
 
 use crate::world::{MODELS, World, all, told, within};
 
@@ -41,7 +39,11 @@ async fn a_sub_agent_works_with_its_own_tools_writes_too_and_hands_in_its_report
         world
             .standin
             .say(delegate(Say::text(""), "d1"))
-            .say(Say::text("").call("c1", "write", r#"{"path":"a"}"#).call("c2", "steady", "{}").call("c3", "delegate", r#"{"role":"scout","task":"x"}"#))
+            .say(Say::text("").call("c1", "write", r#"{"path":"a"}"#).call("c2", "steady", "{}").call(
+                "c3",
+                "delegate",
+                r#"{"role":"scout","task":"x"}"#,
+            ))
             .say(Say::text("").call("c4", "report", r#"{"report":"it is a trap"}"#))
             .say(Say::text("I know enough."));
         let (stopped, _, events) = world.say(model, "go").await;
@@ -53,13 +55,21 @@ async fn a_sub_agent_works_with_its_own_tools_writes_too_and_hands_in_its_report
         let seen = world.standin.seen();
         let tools = |at: usize| seen[at].body["tools"].to_string();
         assert!(tools(0).contains("delegate") && !tools(0).contains("hands in your report"), "{model}");
-        assert!(!tools(1).contains("\"delegate\"") && tools(1).contains("\"report\"") && !tools(1).contains("\"steady\""), "{model}");
+        assert!(
+            !tools(1).contains("\"delegate\"")
+                && tools(1).contains("\"report\"")
+                && !tools(1).contains("\"steady\""),
+            "{model}"
+        );
         let (began, ended) = (told(&events, "agent_began"), told(&events, "agent_ended"));
         assert_eq!((began.len(), ended.len()), (1, 1), "{model}");
         assert_eq!(ended[0]["stop"]["reason"], "reported", "{model}");
         let child = began[0]["child"].as_str().unwrap();
         assert!(child.starts_with(began[0]["run"].as_str().unwrap()), "{model}");
-        let of_child = told(&events, "call_settled").iter().filter(|event| event["run"] == child && event["agent"] == "scout").count();
+        let of_child = told(&events, "call_settled")
+            .iter()
+            .filter(|event| event["run"] == child && event["agent"] == "scout")
+            .count();
         assert_eq!(of_child, 4, "{model}");
     }
 }
@@ -105,7 +115,8 @@ async fn denies_hold_for_sub_agents_and_a_grant_to_the_main_agent_does_not() {
     world.assert_accepted();
     assert_eq!(stopped.text.as_deref(), Some("end"));
     assert_eq!(world.person.asked.all(), ["write", "write"]);
-    let denied = told(&events, "call_settled").iter().filter(|event| event["answer"]["code"] == "denied").count();
+    let denied =
+        told(&events, "call_settled").iter().filter(|event| event["answer"]["code"] == "denied").count();
     assert_eq!(denied, 1);
     assert_eq!(world.log.all().len(), 5);
 }
@@ -116,7 +127,11 @@ async fn what_sub_agents_spend_is_their_senders_and_its_budget_is_their_ceiling(
     let world = World::new().await.desk(desk(role(&[])));
     world.standin.say(delegate(Say::text("").usage(usage), "d1"));
     for at in 0..20 {
-        world.standin.say(Say::text("").call(&format!("c{at}"), "read", &json!({"path": at.to_string()}).to_string()).usage(usage));
+        world.standin.say(
+            Say::text("")
+                .call(&format!("c{at}"), "read", &json!({"path": at.to_string()}).to_string())
+                .usage(usage),
+        );
     }
     let agent = world.agent("openai:any").limits(Limits { tokens: Some(550), ..Limits::default() }).build();
     let mut conversation = agent.begin(new_session_id()).unwrap();
@@ -173,7 +188,11 @@ async fn the_person_is_asked_where_one_is_there_and_the_list_of_things_to_do_is_
         .say(
             Say::text("")
                 .call("c1", "ask_user", r#"{"question":"which colour?","choices":["red","blue"]}"#)
-                .call("c2", "todo", r#"{"items":[{"text":"paint","state":"in_progress"},{"text":"dry","state":"pending"}]}"#),
+                .call(
+                    "c2",
+                    "todo",
+                    r#"{"items":[{"text":"paint","state":"in_progress"},{"text":"dry","state":"pending"}]}"#,
+                ),
         )
         .say(Say::text("blue it is"));
     let (_, _, events) = world.say("openai:any", "paint it").await;
@@ -187,7 +206,10 @@ async fn the_person_is_asked_where_one_is_there_and_the_list_of_things_to_do_is_
 #[tokio::test]
 async fn where_nobody_is_there_a_question_is_refused_clearly() {
     let world = World::new().await.desk(Desk::builder().build());
-    world.standin.say(Say::text("").call("c1", "ask_user", r#"{"question":"well?"}"#)).say(Say::text("then not"));
+    world
+        .standin
+        .say(Say::text("").call("c1", "ask_user", r#"{"question":"well?"}"#))
+        .say(Say::text("then not"));
     let (_, _, events) = world.say("chat:any", "go").await;
     world.assert_accepted();
     assert_eq!(told(&events, "call_settled")[0]["answer"]["status"], "fatal_error");

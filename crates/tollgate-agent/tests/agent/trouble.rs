@@ -44,7 +44,10 @@ async fn a_stream_cut_at_any_byte_is_asked_for_again_and_nothing_of_it_counts() 
             assert!(refused.is_empty(), "{model} at {at}: {refused:#?}");
             assert!(stopped.reason.is_done(), "{model} at {at}: {:?}", stopped.reason);
             // A stream may be whole before its last byte; then the second one is the next turn.
-            assert!(world.log.count("write b") <= 2 - usize::from(world.standin.left() == 0), "{model} at {at}");
+            assert!(
+                world.log.count("write b") <= 2 - usize::from(world.standin.left() == 0),
+                "{model} at {at}"
+            );
             assert!(world.log.count("write b") >= 1, "{model} at {at}");
         }
     }
@@ -88,14 +91,20 @@ async fn a_call_cut_at_the_token_limit_never_runs_and_the_model_is_told() {
         let world = World::new().await;
         world
             .standin
-            .say(Say::text("").call("c1", "write", r#"{"path":"a"}"#).call("c2", "write", r#"{"pa"#).stop(max_tokens(model)))
+            .say(
+                Say::text("")
+                    .call("c1", "write", r#"{"path":"a"}"#)
+                    .call("c2", "write", r#"{"pa"#)
+                    .stop(max_tokens(model)),
+            )
             .say(Say::text("").call("c3", "write", r#"{"path":"c"}"#))
             .say(Say::text("ok"));
         let (stopped, _, events) = world.say(model, "go").await;
         world.assert_accepted();
         assert_eq!(stopped.reason, StopReason::Done, "{model}");
         assert_eq!(world.log.all(), ["write c"], "{model}");
-        let codes: Vec<_> = told(&events, "call_settled").iter().map(|event| event["answer"]["status"].clone()).collect();
+        let codes: Vec<_> =
+            told(&events, "call_settled").iter().map(|event| event["answer"]["status"].clone()).collect();
         assert_eq!(codes, ["refused", "refused", "ok"], "{model}");
         assert!(world.standin.seen()[1].body.to_string().contains("token limit"), "{model}");
     }
@@ -156,10 +165,13 @@ async fn a_model_that_cannot_be_asked_stops_with_why_and_the_conversation_goes_o
         let world = World::new().await;
         world.standin.say(Say::status(400, "invalid_request_error", "the model no longer exists"));
         let (teller, listener) = tollgate_agent::events();
-        let agent = world.agent(model).events(teller).limits(Limits { retries: 0, ..Limits::default() }).build();
+        let agent =
+            world.agent(model).events(teller).limits(Limits { retries: 0, ..Limits::default() }).build();
         let mut conversation = agent.begin(new_session_id()).unwrap();
         let stopped = within(conversation.say(vec![Part::text("go")])).await;
-        let StopReason::ProviderFailed(fault) = stopped.reason else { panic!("{model}: {:?}", stopped.reason) };
+        let StopReason::ProviderFailed(fault) = stopped.reason else {
+            panic!("{model}: {:?}", stopped.reason)
+        };
         assert!(!fault.hint.is_empty() && fault.message.contains("no longer exists"), "{model}: {fault:?}");
         world.standin.say(Say::text("back again"));
         let stopped = within(conversation.go_on()).await;
@@ -171,7 +183,17 @@ async fn a_model_that_cannot_be_asked_stops_with_why_and_the_conversation_goes_o
 
 #[tokio::test]
 async fn arguments_that_are_no_json_never_run_as_empty_ones() {
-    let odd = ["", "{", "[1]", "null", "\"{}\"", "{\"path\":\"a\"", "{\"path\":\"a\"}}", "nonsense", "{'path':'a'}"];
+    let odd = [
+        "",
+        "{",
+        "[1]",
+        "null",
+        "\"{}\"",
+        "{\"path\":\"a\"",
+        "{\"path\":\"a\"}}",
+        "nonsense",
+        "{'path':'a'}",
+    ];
     for model in MODELS {
         for input in odd {
             let world = World::new().await;
@@ -192,7 +214,10 @@ async fn tokens_are_counted_as_the_provider_says() {
     let usage = Usage { input_tokens: 100, output_tokens: 20, ..Usage::default() };
     for model in MODELS {
         let world = World::new().await;
-        world.standin.say(Say::text("").call("c1", "read", "{}").usage(usage)).say(Say::text("ok").usage(usage));
+        world
+            .standin
+            .say(Say::text("").call("c1", "read", "{}").usage(usage))
+            .say(Say::text("ok").usage(usage));
         let agent = world.agent(model).price(std::sync::Arc::new(|_, usage| usage.output_tokens * 5)).build();
         let mut conversation = agent.begin(new_session_id()).unwrap();
         let stopped = within(conversation.say(vec![Part::text("go")])).await;
@@ -208,10 +233,16 @@ async fn a_slow_stream_of_single_bytes_begins_reads_before_it_ends() {
         let slow = Delivery::slow(64, std::time::Duration::from_millis(15));
         world.standin.say(turn().delivered(slow)).say(Say::text("done"));
         let (_, _, events) = world.say(model, "go").await;
-        let place = |kind: &str| events.iter().position(|event| serde_json::to_value(event).unwrap()["event"] == kind);
-        let (first_answer, second_call) = (place("call_settled").unwrap(), events.iter().rposition(|event| {
-            serde_json::to_value(event).unwrap()["event"] == "call_proposed"
-        }).unwrap());
+        let place = |kind: &str| {
+            events.iter().position(|event| serde_json::to_value(event).unwrap()["event"] == kind)
+        };
+        let (first_answer, second_call) = (
+            place("call_settled").unwrap(),
+            events
+                .iter()
+                .rposition(|event| serde_json::to_value(event).unwrap()["event"] == "call_proposed")
+                .unwrap(),
+        );
         assert!(first_answer < second_call, "{model}: {first_answer} {second_call}");
     }
 }

@@ -17,18 +17,27 @@ async fn a_task_of_several_turns_is_done_and_every_call_runs_once() {
         let world = World::new().await;
         world
             .standin
-            .say(Say::text("I look.").thinking("hm").call("c1", "read", r#"{"path":"a"}"#).call("c2", "read", r#"{"path":"b"}"#))
+            .say(Say::text("I look.").thinking("hm").call("c1", "read", r#"{"path":"a"}"#).call(
+                "c2",
+                "read",
+                r#"{"path":"b"}"#,
+            ))
             .say(Say::text("").call("c3", "write", r#"{"path":"a"}"#).call("c4", "read", r#"{"path":"a"}"#))
             .say(Say::text("All done."));
         let (stopped, conversation, events) = world.say(model, "do it").await;
         world.assert_accepted();
-        assert_eq!((stopped.reason, stopped.text.as_deref()), (StopReason::Done, Some("All done.")), "{model}");
+        assert_eq!(
+            (stopped.reason, stopped.text.as_deref()),
+            (StopReason::Done, Some("All done.")),
+            "{model}"
+        );
         assert_eq!(world.log.count("write a"), 1, "{model}");
         assert_eq!(world.log.count("read a"), 2, "{model}");
         assert_eq!(conversation.machine().turn(), 3);
         assert_eq!(told(&events, "call_settled").len(), 4, "{model}");
         assert_eq!(told(&events, "stopped").len(), 1);
-        let text: String = told(&events, "text").iter().map(|event| event["text"].as_str().unwrap().to_owned()).collect();
+        let text: String =
+            told(&events, "text").iter().map(|event| event["text"].as_str().unwrap().to_owned()).collect();
         assert_eq!(text, "I look.All done.", "{model}");
     }
 }
@@ -60,7 +69,11 @@ async fn turns_of_one_to_fifty_calls_are_answered_in_their_order() {
 #[tokio::test]
 async fn denied_refused_malformed_and_unknown_calls_are_told_to_the_model() {
     for model in MODELS {
-        let world = World::new().await.rules(&[(Stance::Allow, "read"), (Stance::Ask, "write"), (Stance::Deny, "fail")]);
+        let world = World::new().await.rules(&[
+            (Stance::Allow, "read"),
+            (Stance::Ask, "write"),
+            (Stance::Deny, "fail"),
+        ]);
         world.person.says(Answer::No(Some("not now".to_owned())));
         world
             .standin
@@ -76,11 +89,21 @@ async fn denied_refused_malformed_and_unknown_calls_are_told_to_the_model() {
         let (stopped, _, events) = world.say(model, "go").await;
         world.assert_accepted();
         assert_eq!(stopped.reason, StopReason::Done, "{model}");
-        let codes: Vec<_> = told(&events, "call_settled").iter().map(|event| event["answer"]["code"].clone()).collect();
+        let codes: Vec<_> =
+            told(&events, "call_settled").iter().map(|event| event["answer"]["code"].clone()).collect();
         let mut codes: Vec<_> = codes.iter().map(|code| code.as_str().unwrap()).collect();
         codes.sort_unstable();
-        assert!(codes.contains(&"denied") && codes.contains(&"invalid_arguments") && codes.contains(&"unknown_tool"), "{model}: {codes:?}");
-        assert!(world.log.all().iter().all(|done| !done.starts_with("write")), "{model}: {:?}", world.log.all());
+        assert!(
+            codes.contains(&"denied")
+                && codes.contains(&"invalid_arguments")
+                && codes.contains(&"unknown_tool"),
+            "{model}: {codes:?}"
+        );
+        assert!(
+            world.log.all().iter().all(|done| !done.starts_with("write")),
+            "{model}: {:?}",
+            world.log.all()
+        );
     }
 }
 
@@ -91,7 +114,11 @@ async fn pictures_go_both_ways() {
         world.standin.say(Say::text("").call("c1", "look", "{}")).say(Say::text("A point."));
         let agent = world.agent(model).build();
         let mut conversation = agent.begin(new_session_id()).unwrap();
-        let parts = vec![Part::text("what is this?"), Part::image("image/png", PNG), Part::image("image/png", "bm8gcGljdHVyZQ==")];
+        let parts = vec![
+            Part::text("what is this?"),
+            Part::image("image/png", PNG),
+            Part::image("image/png", "bm8gcGljdHVyZQ=="),
+        ];
         let stopped = within(conversation.say(parts)).await;
         world.assert_accepted();
         assert_eq!(stopped.reason, StopReason::Done, "{model}");
@@ -109,7 +136,12 @@ async fn a_conversation_goes_on_with_another_provider_whatever_its_ids_were() {
             let long = "i".repeat(60);
             world
                 .standin
-                .say(Say::text("one").thinking("hm").call("c1", "read", r#"{"path":"a"}"#).call(&long, "fail", "{}"))
+                .say(
+                    Say::text("one")
+                        .thinking("hm")
+                        .call("c1", "read", r#"{"path":"a"}"#)
+                        .call(&long, "fail", "{}"),
+                )
                 .say(Say::text("two").call("c1_again", "look", "{}"))
                 .say(Say::text("three"))
                 .say(Say::text("four").call("c1", "read", r#"{"path":"b"}"#))
@@ -147,7 +179,11 @@ async fn an_old_history_that_names_a_tool_by_its_alias_replays_and_goes_on() {
 async fn a_deferred_tool_is_called_by_its_name_and_found_from_then_on() {
     for model in MODELS {
         let world = World::new().await;
-        world.standin.say(Say::text("").call("c1", "hidden", "{}")).say(Say::text("").call("c2", "hidden", "{}")).say(Say::text("ok"));
+        world
+            .standin
+            .say(Say::text("").call("c1", "hidden", "{}"))
+            .say(Say::text("").call("c2", "hidden", "{}"))
+            .say(Say::text("ok"));
         let (stopped, ..) = world.say(model, "go").await;
         world.assert_accepted();
         assert_eq!(stopped.reason, StopReason::Done, "{model}");
@@ -168,7 +204,8 @@ async fn the_prompt_stays_the_same_to_the_byte_as_far_as_it_was_sent() {
         let seen = world.standin.seen();
         let list = |at: usize| {
             let body = &seen[at].body;
-            let mut messages = body.get("messages").or_else(|| body.get("input")).unwrap().as_array().unwrap().clone();
+            let mut messages =
+                body.get("messages").or_else(|| body.get("input")).unwrap().as_array().unwrap().clone();
             messages.iter_mut().for_each(without_marks);
             (body["tools"].to_string(), messages)
         };
@@ -196,7 +233,10 @@ fn without_marks(value: &mut serde_json::Value) {
 async fn the_purpose_is_shown_to_the_person_and_never_reaches_the_tool() {
     for model in MODELS {
         let world = World::new().await.rules(&[(Stance::Ask, "write")]);
-        world.standin.say(Say::text("").call("c1", "write", r#"{"path":"a","_purpose":"to fix it"}"#)).say(Say::text("ok"));
+        world
+            .standin
+            .say(Say::text("").call("c1", "write", r#"{"path":"a","_purpose":"to fix it"}"#))
+            .say(Say::text("ok"));
         let (teller, listener) = tollgate_agent::events();
         let agent = world.agent(model).purpose(true).events(teller).build();
         let mut conversation = agent.begin(new_session_id()).unwrap();
@@ -225,7 +265,12 @@ async fn streams_in_any_form_give_the_same_conversation() {
             let world = World::new().await;
             world
                 .standin
-                .say(Say::text("I look.").call("c1", "read", r#"{"path":"ä\n"}"#).call("c2", "write", r#"{"path":"b"}"#).delivered(delivery.clone()))
+                .say(
+                    Say::text("I look.")
+                        .call("c1", "read", r#"{"path":"ä\n"}"#)
+                        .call("c2", "write", r#"{"path":"b"}"#)
+                        .delivered(delivery.clone()),
+                )
                 .say(Say::text("Done.").delivered(delivery.clone()));
             let (stopped, ..) = world.say(model, "go").await;
             world.assert_accepted();

@@ -24,7 +24,8 @@ use tollgate_agent::{
 pub(crate) const MODELS: [&str; 3] = ["anthropic:any", "openai:any", "chat:any"];
 
 /// A picture of one point.
-pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+pub(crate) const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// Everything a test looks at.
 pub(crate) struct World {
@@ -183,16 +184,20 @@ fn tools(log: &Log) -> Vec<DynTool> {
     let mut tools = Vec::new();
     let note = log.clone();
     tools.push(
-        ToolBuilder::new("read", "Reads.", object(json!({"path": {"type": "string"}, "size": {"type": "integer"}})))
-            .unwrap()
-            .spec(|spec| spec.aliases.push(tollgate::tool::ToolName::new("old_read").unwrap()))
-            .effects(|_, _| Effects::reading())
-            .run(move |_, args| {
-                let path = text(args, "path");
-                note.note(format!("read {path}"));
-                let size = usize::try_from(args["size"].as_u64().unwrap_or(0)).unwrap();
-                Box::pin(async move { Ok(Output::text(format!("content of {path} {}", "x".repeat(size)))) })
-            }),
+        ToolBuilder::new(
+            "read",
+            "Reads.",
+            object(json!({"path": {"type": "string"}, "size": {"type": "integer"}})),
+        )
+        .unwrap()
+        .spec(|spec| spec.aliases.push(tollgate::tool::ToolName::new("old_read").unwrap()))
+        .effects(|_, _| Effects::reading())
+        .run(move |_, args| {
+            let path = text(args, "path");
+            note.note(format!("read {path}"));
+            let size = usize::try_from(args["size"].as_u64().unwrap_or(0)).unwrap();
+            Box::pin(async move { Ok(Output::text(format!("content of {path} {}", "x".repeat(size)))) })
+        }),
     );
     let note = log.clone();
     tools.push(
@@ -248,4 +253,3 @@ fn tools(log: &Log) -> Vec<DynTool> {
     );
     tools
 }
-
