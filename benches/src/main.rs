@@ -13,6 +13,7 @@ mod files;
 mod stream;
 mod shell;
 mod store;
+mod run;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -20,6 +21,7 @@ fn main() {
     // growth that would hide.
     let tables = [
         ("A command line", shell::rows()),
+        ("The agent at a terminal", run::rows()),
         ("Memory", memory::rows(&runtime)),
         ("One call", path::rows(&runtime)),
         ("One call, phase by phase, nobody observes", phases::rows(&runtime)),

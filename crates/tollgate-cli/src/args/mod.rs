@@ -1,6 +1,6 @@
 //! The command line and the environment, as they were written. Nothing is opened or believed yet.
 
-use clap::{Parser, Subcommand, error::ErrorKind};
+use clap::{Parser, Subcommand, ValueEnum, error::ErrorKind};
 
 use crate::{exit::Exit, words};
 
@@ -69,7 +69,7 @@ pub(crate) enum Command {
     Undo(Undo),
     /// What is set up, what is not, and what to do about it
     Doctor(Plain),
-    /// A short demonstration on mock tools
+    /// A recorded model on a real task; `demo path` shows the path of a call on mock tools
     Demo(Demo),
     /// What was recorded: runs, their calls, and whether the record is whole
     #[command(subcommand)]
@@ -90,11 +90,23 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Demo {
-    /// What happens to each call, as JSON on stderr, one event a line
+    /// What is shown
+    #[arg(default_value = "agent")]
+    pub(crate) what: Demonstration,
+    /// Of the path: what happens to each call, as JSON on stderr, one event a line
     #[arg(long)]
     pub(crate) events: bool,
     #[command(flatten)]
     shared: Shared,
+}
+
+/// What a demonstration shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Demonstration {
+    /// A recorded model works on a small project with the built-in tools
+    Agent,
+    /// Four turns on mock tools: batches, refusals, a rewrite, an unknown
+    Path,
 }
 
 #[derive(Debug, clap::Args)]

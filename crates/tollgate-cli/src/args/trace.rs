@@ -106,6 +106,13 @@ pub(crate) struct Undo {
 const UNDO_HELP: &str = "Only files inside the roots that still are as the tools left them are touched; what something else \
                          changed since is left alone, and that is said.";
 
+impl TraceShow {
+    /// One run, whole.
+    pub(crate) fn of(run: String) -> Self {
+        Self { run: Some(run), follow: false, shared: Shared::default() }
+    }
+}
+
 impl Trace {
     pub(super) fn shared(&mut self) -> &mut Shared {
         match self {

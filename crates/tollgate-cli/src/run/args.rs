@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::args::Shared;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Run {
     /// What the model is to do; `-` reads it from stdin. Without it, at a terminal, you type
@@ -49,7 +49,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) limits: Limits,
     #[command(flatten)]
-    pub(super) shared: Shared,
+    pub(crate) shared: Shared,
 }
 
 /// What a run may take.

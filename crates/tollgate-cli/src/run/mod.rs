@@ -23,8 +23,10 @@ mod screen;
 
 pub(crate) use screen::{Screen, width};
 pub(crate) use setup::Setup;
+pub(crate) use task::Ended;
 
 use args::Run;
+use screen::Stage;
 
 /// No message is longer.
 const LONGEST: usize = 4 << 20;
@@ -34,15 +36,32 @@ pub(crate) fn run(args: &Run, shared: &Shared) -> Result<Exit, Fault> {
         return sessions::list(shared);
     }
     let prompt = prompt(args)?;
+    on_a_runtime(|| Setup::new(args, shared), args, shared, prompt, Stage::Usual).map(|ended| ended.exit)
+}
+
+/// A run that is shown whole on stdout and leaves no session.
+pub(crate) fn demonstrate(args: &Run, shared: &Shared) -> Result<Ended, Fault> {
+    let setup = || {
+        let mut setup = Setup::new(args, shared)?;
+        setup.sessions = None;
+        Ok(setup)
+    };
+    on_a_runtime(setup, args, shared, prompt(args)?, Stage::Stdout)
+}
+
+fn on_a_runtime(
+    setup: impl FnOnce() -> Result<Setup, Fault>,
+    args: &Run,
+    shared: &Shared,
+    prompt: Option<String>,
+    stage: Stage,
+) -> Result<Ended, Fault> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
-    let ended = runtime.block_on(async {
-        let setup = Setup::new(args, shared)?;
-        task::run(setup, args, shared, prompt).await
-    });
+    let ended = runtime.block_on(async { task::run(setup()?, args, shared, prompt, stage).await });
     // A body that will not stop does not keep the program: its call is answered.
     runtime.shutdown_background();
-    ended.map(|ended| ended.exit)
+    ended
 }
 
 /// What was given to be said; `None` where the person types, or a session simply goes on.

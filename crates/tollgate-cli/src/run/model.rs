@@ -3,9 +3,10 @@
 use std::{path::Path, sync::Arc};
 
 use tollgate_agent::{
+    cassette::{Places, Recorder},
     model::{Model, ModelError},
     price::{ModelRow, Models},
-    provider::{Client, ModelName, Settings as Providers, Streaming},
+    provider::{Settings as Providers, Streaming},
 };
 
 use super::settings::Settings;
@@ -23,6 +24,8 @@ pub(crate) const KEYS: [(&str, &str, Option<&str>); 4] = [
 pub(crate) struct Reach {
     providers: Providers,
     models: Models,
+    /// What differs from machine to machine, and what is never written down.
+    places: Places,
 }
 
 impl Reach {
@@ -30,6 +33,7 @@ impl Reach {
     pub(crate) fn new(
         environment: &Environment,
         settings: &Settings,
+        working: &Path,
         streaming: Streaming,
         retries: u32,
     ) -> Result<Self, Fault> {
@@ -60,14 +64,18 @@ impl Reach {
                 "a price stands under [run.prices.\"provider:model\"] of tollgate.toml.",
             )
         })?;
-        Ok(Self { providers, models })
+        let places = Places::new().with("cwd", &working.display().to_string());
+        let places = match &environment.home {
+            Some(home) => places.with("home", &home.display().to_string()),
+            None => places,
+        };
+        let places = providers.secrets().fold(places, |places, key| places.without(key.reveal()));
+        Ok(Self { providers, models, places })
     }
 
     /// The model of this name.
     pub(crate) fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
-        let name: ModelName = name.parse().map_err(fault)?;
-        let client = Client::new(name, self.providers.clone(), &self.models).map_err(fault)?;
-        Ok(Arc::new(client))
+        tollgate_agent::open(name, self.providers.clone(), &self.models, self.places.clone()).map_err(fault)
     }
 
     /// The same model, and what it says written down where that was asked for.
@@ -77,15 +85,14 @@ impl Reach {
         file: Option<&Path>,
     ) -> Result<Arc<dyn Model>, Fault> {
         let Some(file) = file else { return Ok(model) };
-        let _ = file;
-        Ok(model)
+        Ok(Arc::new(Recorder::new(model, file, self.places.clone()).map_err(fault)?))
     }
 
     /// What turns cost, in millionths of a dollar.
     pub(crate) fn price(&self) -> tollgate_agent::Price {
         let models = self.models.clone();
         Arc::new(move |model, usage| {
-            let cost = models.cost(model.name(), model.provider(), usage);
+            let cost = models.cost(model.priced_as(), model.provider(), usage);
             cost.map_or(0, |money| money.nanos().div_ceil(1_000))
         })
     }

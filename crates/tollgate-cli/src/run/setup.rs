@@ -65,7 +65,7 @@ impl Setup {
         let role = role.or(settings.role.as_ref()).cloned();
         let of_role = role.as_deref().map(|name| known(&settings, name)).transpose()?;
         let streaming = if args.no_stream { Streaming::Off } else { Streaming::On };
-        let reach = Arc::new(Reach::new(&environment, &settings, streaming, args.retries)?);
+        let reach = Arc::new(Reach::new(&environment, &settings, &working, streaming, args.retries)?);
         let given = environment.variable("TOLLGATE_MODEL").and_then(|name| name.to_str());
         let said = [
             args.model.as_deref(),

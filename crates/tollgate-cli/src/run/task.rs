@@ -9,7 +9,7 @@ use super::{
     args::Run,
     interact::{self, Typed},
     outcome,
-    screen::{Expand, Screen, Terminal, TextTo},
+    screen::{Expand, Screen, Stage, Terminal, TextTo},
     sessions,
     show::{Show, Shown},
     watch,
@@ -34,8 +34,9 @@ pub(crate) async fn run(
     args: &Run,
     shared: &Shared,
     prompt: Option<String>,
+    stage: Stage,
 ) -> Result<Ended, Fault> {
-    let (terminal, text_to) = Terminal::open(&setup.environment);
+    let (terminal, text_to) = Terminal::open(stage, &setup.environment);
     let moves = terminal.looks.moves;
     let screen = (!shared.json && !args.print).then(|| Screen::new(terminal, text_to));
     if let (Some(place), Some(screen)) = (&setup.world.terminal, &screen) {

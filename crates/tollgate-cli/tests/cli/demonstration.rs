@@ -14,7 +14,7 @@ fn lasting(text: &str) -> Vec<String> {
 #[test]
 fn the_demonstration_shows_each_thing_it_promises_within_three_seconds() {
     let began = Instant::now();
-    let ran = World::new().run(&["demo"]);
+    let ran = World::new().run(&["demo", "path"]);
     let took = began.elapsed();
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     assert!(took < Duration::from_secs(3), "{took:?}");
@@ -31,12 +31,12 @@ fn the_demonstration_shows_each_thing_it_promises_within_three_seconds() {
         assert!(ran.out.contains(said), "{said}\n{}", ran.out);
     }
     assert!(!ran.out.contains('\u{1b}'), "no colour in a pipe");
-    assert_eq!(lasting(&ran.out), lasting(&World::new().run(&["demo"]).out));
+    assert_eq!(lasting(&ran.out), lasting(&World::new().run(&["demo", "path"]).out));
 }
 
 #[test]
 fn the_bars_show_reads_together_and_the_write_alone() {
-    let out = World::new().run(&["demo"]).out;
+    let out = World::new().run(&["demo", "path"]).out;
     let bar = |call: &str| {
         let line =
             out.lines().find(|line| line.contains('=') && line.contains(&format!(" {call} "))).unwrap();
@@ -53,7 +53,7 @@ fn the_bars_show_reads_together_and_the_write_alone() {
 
 #[test]
 fn the_json_of_the_demonstration_is_one_result_a_line() {
-    let ran = World::new().run(&["demo", "--json"]);
+    let ran = World::new().run(&["demo", "path", "--json"]);
     let told: Vec<_> = ran
         .lines()
         .iter()

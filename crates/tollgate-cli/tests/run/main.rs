@@ -21,3 +21,4 @@ mod resuming;
 mod headless;
 mod bad_input;
 mod files;
+mod cassettes;

@@ -23,7 +23,7 @@ mod tests;
 
 pub(crate) use about::{About, Expand, counted};
 pub(crate) use calls::Key;
-pub(crate) use terminal::{Terminal, TextTo};
+pub(crate) use terminal::{Stage, Terminal, TextTo};
 
 use calls::{Calls, Line, Room};
 use live::{Live, fitted};

@@ -23,6 +23,15 @@ pub(crate) struct Looks {
     pub(crate) is_terminal: bool,
 }
 
+/// Where a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// To whoever looks: the text on stdout, the rest where a person sees it.
+    Usual,
+    /// All of it on stdout.
+    Stdout,
+}
+
 /// Where the model's own text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextTo {
@@ -37,9 +46,10 @@ const USUAL: (usize, usize) = (80, 24);
 
 impl Terminal {
     /// The terminal a person looks at: stdout, or stderr where stdout goes elsewhere.
-    pub(crate) fn open(environment: &Environment) -> (Self, TextTo) {
-        if std::io::stdout().is_terminal() {
-            let looks = Looks::of(true, environment);
+    pub(crate) fn open(stage: Stage, environment: &Environment) -> (Self, TextTo) {
+        let is_terminal = std::io::stdout().is_terminal();
+        if is_terminal || stage == Stage::Stdout {
+            let looks = Looks::of(is_terminal, environment);
             let size = || window(tcgetwinsize(std::io::stdout()));
             let out = Box::new(std::io::stdout());
             return (Self { out, size: Box::new(size), looks }, TextTo::Screen);

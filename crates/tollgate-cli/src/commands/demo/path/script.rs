@@ -17,9 +17,9 @@ Mock tools, the real path. Nothing on this machine is touched.";
 
 pub(super) const CLOSING: &str = "
 Go on:
+  tollgate demo                              an agent on a real task, with the built-in tools
   tollgate explain TOOL JSON --mocks FILE    what would happen to a call, and why; runs nothing
-  tollgate call TOOL JSON --mocks FILE       one call through the whole path
-  tollgate doctor                            what is set up, and what is not
+  tollgate call TOOL JSON --mocks FILE       one call through the whole path; without --mocks, of a built-in tool
 A mocks file is also what an MCP server answers to tools/list, or the tools array of a provider.";
 
 pub(super) const RULES: [(Decision, &str); 5] = [
