@@ -59,7 +59,11 @@ impl Servers {
         if shared.mocks.is_empty() {
             found.toml_files(&config.loaded, &environment)?;
             if !shared.no_config {
-                found.json_file(&config::sources(shared, &environment, scope.cwd()), scope.cwd(), &environment)?;
+                found.json_file(
+                    &config::sources(shared, &environment, scope.cwd()),
+                    scope.cwd(),
+                    &environment,
+                )?;
             }
         }
         let Found { live, inert, shadowed } = found;
@@ -105,13 +109,22 @@ impl Servers {
     pub(crate) fn tell_trouble(&self, meant: impl Fn(&str) -> bool) {
         for status in self.upstreams.status() {
             if let Some(reason) = status.health.reason().filter(|_| meant(status.name.as_str())) {
-                words::talk(&format!("note: the server {} is not there: {}", status.name, words::visible(reason)));
+                words::talk(&format!(
+                    "note: the server {} is not there: {}",
+                    status.name,
+                    words::visible(reason)
+                ));
             }
         }
-        for Inert { config, file, trust } in self.inert.iter().filter(|inert| meant(inert.config.name.as_str())) {
-            let why = if *trust == Trust::Changed { "has changed since it was trusted" } else { "is not trusted" };
+        for Inert { config, file, trust } in
+            self.inert.iter().filter(|inert| meant(inert.config.name.as_str()))
+        {
+            let why =
+                if *trust == Trust::Changed { "has changed since it was trusted" } else { "is not trusted" };
             let (name, file) = (&config.name, file.display());
-            words::talk(&format!("note: the server {name} does not start: {file} {why}; `tollgate trust {file}` shows what it would run."));
+            words::talk(&format!(
+                "note: the server {name} does not start: {file} {why}; `tollgate trust {file}` shows what it would run."
+            ));
         }
     }
 }
@@ -119,7 +132,11 @@ impl Servers {
 /// Names what of the servers' lists cannot be used.
 pub(crate) fn tell_set_aside<'a>(set_aside: impl Iterator<Item = &'a SetAside>) {
     for SetAside { server, tool, why } in set_aside.take(10) {
-        words::talk(&format!("note: set aside from the server {server}: {}: {}", words::visible(tool), words::visible(why)));
+        words::talk(&format!(
+            "note: set aside from the server {server}: {}: {}",
+            words::visible(tool),
+            words::visible(why)
+        ));
     }
 }
 
@@ -137,7 +154,11 @@ pub(crate) fn label(tool: &str) -> String {
 }
 
 /// The servers of one `tollgate.toml`.
-pub(crate) fn of_file(path: &Path, file: &ConfigFile, environment: &Environment) -> Result<Vec<ServerConfig>, Fault> {
+pub(crate) fn of_file(
+    path: &Path,
+    file: &ConfigFile,
+    environment: &Environment,
+) -> Result<Vec<ServerConfig>, Fault> {
     if file.section(SECTION).is_none() {
         return Ok(Vec::new());
     }
@@ -153,7 +174,11 @@ fn variable(environment: &Environment, name: &str) -> Option<String> {
 }
 
 /// The servers of a `.mcp.json`, with what is odd about it.
-pub(crate) fn of_json(path: &Path, text: &str, environment: &Environment) -> Result<Vec<ServerConfig>, Fault> {
+pub(crate) fn of_json(
+    path: &Path,
+    text: &str,
+    environment: &Environment,
+) -> Result<Vec<ServerConfig>, Fault> {
     let variable = |name: &str| variable(environment, name);
     let read = read_json(text, path, Some(&variable)).map_err(|why| {
         let hint = "a file of servers is {\"mcpServers\": {\"name\": {\"command\": …}}}; `--no-config` leaves it out.";
@@ -183,9 +208,15 @@ impl Found {
     }
 
     /// The nearest `.mcp.json` of the project.
-    fn json_file(&mut self, sources: &Sources, working: &Path, environment: &Environment) -> Result<(), Fault> {
+    fn json_file(
+        &mut self,
+        sources: &Sources,
+        working: &Path,
+        environment: &Environment,
+    ) -> Result<(), Fault> {
         let places = working.ancestors().map(|folder| folder.join(JSON_FILE));
-        let Some((path, text)) = places.into_iter().find_map(|path| Some((read(&path)?, path))).map(|(text, path)| (path, text))
+        let Some((path, text)) =
+            places.into_iter().find_map(|path| Some((read(&path)?, path))).map(|(text, path)| (path, text))
         else {
             return Ok(());
         };

@@ -76,7 +76,10 @@ pub(crate) fn run(trust: &TrustFile, shared: &Shared) -> Result<Exit, Fault> {
 /// Each server with the exact command or address that starts or is reached from now on.
 fn tell_servers(servers: &[ServerConfig]) -> Result<(), Fault> {
     for server in servers {
-        words::data(&words::entry::<5>("server", &format!("{} runs {}", server.name, server.endpoint.shown())))?;
+        words::data(&words::entry::<5>(
+            "server",
+            &format!("{} runs {}", server.name, server.endpoint.shown()),
+        ))?;
     }
     Ok(())
 }

@@ -108,7 +108,9 @@ fn embedded(resource: &Value) -> Result<Item, Failure> {
         }
         (None, Some(blob)) => {
             let size = bytes(Some(blob), "a resource")?;
-            Ok(Item::Json { json: json!({"uri": field("uri"), "mimeType": field("mimeType"), "bytes": size, "blob": blob}) })
+            Ok(Item::Json {
+                json: json!({"uri": field("uri"), "mimeType": field("mimeType"), "bytes": size, "blob": blob}),
+            })
         }
         (None, None) => Err(odd("a resource with neither text nor bytes")),
     }
@@ -117,7 +119,10 @@ fn embedded(resource: &Value) -> Result<Item, Failure> {
 /// How many bytes a base64 text stands for; an error where it is none.
 fn bytes(data: Option<&str>, of: &str) -> Result<usize, Failure> {
     let data = data.ok_or_else(|| odd(&format!("{of} without its data")))?;
-    BASE64_STANDARD.decode(data).map(|bytes| bytes.len()).map_err(|_| odd(&format!("the data of {of} is no base64")))
+    BASE64_STANDARD
+        .decode(data)
+        .map(|bytes| bytes.len())
+        .map_err(|_| odd(&format!("the data of {of} is no base64")))
 }
 
 fn text_of(item: &Item) -> String {
@@ -129,7 +134,9 @@ fn text_of(item: &Item) -> String {
 }
 
 fn odd(why: &str) -> Failure {
-    Failure::fatal(format!("The server's answer could not be understood: {why}.")).with_hint(NOT_UNDERSTOOD).untrusted()
+    Failure::fatal(format!("The server's answer could not be understood: {why}."))
+        .with_hint(NOT_UNDERSTOOD)
+        .untrusted()
 }
 
 #[cfg(test)]
@@ -145,14 +152,29 @@ mod tests {
     fn every_kind_of_content_is_carried_as_what_it_is() {
         let text = |text: &str| Item::Text { text: text.to_owned() };
         let image = Item::Image { mime: "image/png".to_owned(), data: "AAAA".into() };
-        let (png, file) = (json!({"type": "image", "data": "AAAA", "mimeType": "image/png"}), json!({"uri": "file:///a", "text": "x"}));
+        let (png, file) = (
+            json!({"type": "image", "data": "AAAA", "mimeType": "image/png"}),
+            json!({"uri": "file:///a", "text": "x"}),
+        );
         for (answer, items) in [
             (json!({"content": []}), vec![]),
             (json!({"content": [{"type": "text", "text": "a"}, png]}), vec![text("a"), image.clone()]),
-            (json!({"content": [{"type": "text", "text": "{\"n\": 1}"}], "structuredContent": {"n": 1}}), vec![Item::Json { json: json!({"n": 1}) }]),
-            (json!({"content": [{"type": "resource", "resource": file}]}), vec![Item::Json { json: file.clone() }]),
-            (json!({"content": [{"type": "resource", "resource": {"uri": "u", "mimeType": "image/png", "blob": "AAAA"}}]}), vec![image]),
-            (json!({"content": [{"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}]}), vec![text("[sound, audio/wav, 3 bytes: not shown]")]),
+            (
+                json!({"content": [{"type": "text", "text": "{\"n\": 1}"}], "structuredContent": {"n": 1}}),
+                vec![Item::Json { json: json!({"n": 1}) }],
+            ),
+            (
+                json!({"content": [{"type": "resource", "resource": file}]}),
+                vec![Item::Json { json: file.clone() }],
+            ),
+            (
+                json!({"content": [{"type": "resource", "resource": {"uri": "u", "mimeType": "image/png", "blob": "AAAA"}}]}),
+                vec![image],
+            ),
+            (
+                json!({"content": [{"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}]}),
+                vec![text("[sound, audio/wav, 3 bytes: not shown]")],
+            ),
         ] {
             assert_eq!(settle(&answer).unwrap(), items, "{answer}");
         }
@@ -172,6 +194,9 @@ mod tests {
         ] {
             assert!(settle(&answer).is_err(), "{answer}");
         }
-        assert_eq!(settle(&json!({"content": [{"type": "text", "text": "no"}], "isError": true})).unwrap_err(), "no");
+        assert_eq!(
+            settle(&json!({"content": [{"type": "text", "text": "no"}], "isError": true})).unwrap_err(),
+            "no"
+        );
     }
 }

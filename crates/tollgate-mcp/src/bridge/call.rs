@@ -48,11 +48,18 @@ fn still_the_same(upstream: &Upstream, offered: &Offered) -> Result<(), Failure>
     let name = offered.definition.name.as_str();
     let now = upstream.offers(name);
     match now {
-        Some(now) if now.definition.hash == offered.definition.hash && now.standing == Standing::Pinned => Ok(()),
-        Some(_) => Err(Failure::fatal(format!("The server {} defines `{name}` otherwise now. It was not called.", upstream.config.name))
-            .with_hint("Ask the person to look at the change and approve it: `tollgate mcp check`.")),
-        None => Err(Failure::fatal(format!("The server {} has no tool `{name}` any more.", upstream.config.name))
-            .with_hint("Use another tool.")),
+        Some(now) if now.definition.hash == offered.definition.hash && now.standing == Standing::Pinned => {
+            Ok(())
+        }
+        Some(_) => Err(Failure::fatal(format!(
+            "The server {} defines `{name}` otherwise now. It was not called.",
+            upstream.config.name
+        ))
+        .with_hint("Ask the person to look at the change and approve it: `tollgate mcp check`.")),
+        None => {
+            Err(Failure::fatal(format!("The server {} has no tool `{name}` any more.", upstream.config.name))
+                .with_hint("Use another tool."))
+        }
     }
 }
 
@@ -97,12 +104,13 @@ impl Outgoing<'_> {
         if connection.era().is_stateless() {
             request.headers = headers_of_call(name, &self.offered.definition.input_schema, self.args);
         }
-        let mut answer = std::pin::pin!(connection.request(request));
+        let limit = self.upstream.config.timeouts.call;
+        let mut answer = std::pin::pin!(tokio::time::timeout(limit, connection.request(request)));
         loop {
             tokio::select! {
                 biased;
                 answer = &mut answer => {
-                    let answer = answer.map_err(Stopped::Fault)?;
+                    let answer = answer.unwrap_or(Err(Fault::Silent(limit.as_millis()))).map_err(Stopped::Fault)?;
                     return Answer::read(answer.get()).map_err(Stopped::Failure);
                 }
                 () = self.cx.cancelled() => return Err(Stopped::Cancelled),
@@ -155,14 +163,20 @@ impl Outgoing<'_> {
         more
     }
 
-    fn settled(&self, connection: &Arc<Connection>, walked: Result<Answer, Stopped>) -> Result<Output, Failure> {
+    fn settled(
+        &self,
+        connection: &Arc<Connection>,
+        walked: Result<Answer, Stopped>,
+    ) -> Result<Output, Failure> {
         match walked {
             Ok(answer) => {
                 self.upstream.is_well();
                 answer.settle()
             }
             Err(Stopped::Failure(failure)) => Err(failure),
-            Err(Stopped::Cancelled) => Err(self.in_doubt("The call was stopped while the server worked on it.".to_owned())),
+            Err(Stopped::Cancelled) => {
+                Err(self.in_doubt("The call was stopped while the server worked on it.".to_owned()))
+            }
             Err(Stopped::Fault(fault)) => Err(self.failed(connection, &fault)),
         }
     }
@@ -176,14 +190,20 @@ impl Outgoing<'_> {
                 let said: String = message.chars().take(2000).collect();
                 Failure::fatal(format!("The server {server} refused the call: {said}")).untrusted()
             }
-            Fault::TooLarge(limit) => Failure::fatal(format!("The server {server} answered with more than {limit} bytes; the answer was dropped."))
-                .with_hint("The call has run. Ask for less, or for a part."),
-            Fault::Malformed(why) => self.in_doubt(format!("The answer of the server {server} could not be understood: {why}.")),
+            Fault::TooLarge(limit) => Failure::fatal(format!(
+                "The server {server} answered with more than {limit} bytes; the answer was dropped."
+            ))
+            .with_hint("The call has run. Ask for less, or for a part."),
+            Fault::Malformed(why) => {
+                self.in_doubt(format!("The answer of the server {server} could not be understood: {why}."))
+            }
             fault if fault.before_effect() => {
                 if matches!(fault, Fault::SessionGone) {
                     self.upstream.give_up(connection);
                 }
-                let failure = Failure::retryable(format!("The server {server} could not be reached: {fault}. Nothing happened."));
+                let failure = Failure::retryable(format!(
+                    "The server {server} could not be reached: {fault}. Nothing happened."
+                ));
                 match fault {
                     Fault::Unauthorized { .. } => failure.with_hint(login_hint(self.upstream)),
                     _ => failure,
@@ -198,7 +218,9 @@ impl Outgoing<'_> {
         if self.upstream.config.trust && self.offered.definition.hints.read_only {
             return Failure::retryable(message).untrusted();
         }
-        Failure::unknown(message).with_hint("Look up whether it took effect before you call it again.").untrusted()
+        Failure::unknown(message)
+            .with_hint("Look up whether it took effect before you call it again.")
+            .untrusted()
     }
 }
 

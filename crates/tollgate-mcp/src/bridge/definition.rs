@@ -165,7 +165,8 @@ fn shown(text: &str, most: usize) -> (String, bool) {
     match text.char_indices().nth(most) {
         None => (text.into_owned(), false),
         Some(_) => {
-            let end = text.char_indices().nth(most.saturating_sub(CUT.len())).map_or(text.len(), |(at, _)| at);
+            let end =
+                text.char_indices().nth(most.saturating_sub(CUT.len())).map_or(text.len(), |(at, _)| at);
             (format!("{}{CUT}", &text[..end]), true)
         }
     }
@@ -185,8 +186,11 @@ mod tests {
 
     #[test]
     fn what_hides_is_shown_and_what_is_long_is_cut_while_the_hash_is_over_all_of_it() {
-        let schema = json!({"type": "object", "properties": {"q": {"type": "string", "description": "a\u{202e}b"}}});
-        let one = read(&json!({"name": "t", "description": "Adds.\u{e0073}\u{1b}[1m", "inputSchema": schema})).unwrap();
+        let schema =
+            json!({"type": "object", "properties": {"q": {"type": "string", "description": "a\u{202e}b"}}});
+        let one =
+            read(&json!({"name": "t", "description": "Adds.\u{e0073}\u{1b}[1m", "inputSchema": schema}))
+                .unwrap();
         assert!(one.description.chars().all(|c| !c.is_control() && c != '\u{e0073}'), "{}", one.description);
         assert!(!one.input_schema.to_string().contains('\u{202e}'));
         let long = |end: &str| json!({"name": "t", "description": format!("{}{end}", "x".repeat(200_000)), "inputSchema": schema});
@@ -217,10 +221,17 @@ mod tests {
 
     #[test]
     fn only_what_counts_is_in_the_hash() {
-        let a = read(&json!({"name": "t", "inputSchema": {"type": "object"}, "_meta": {"at": 1}, "aliases": ["read"]}));
+        let a = read(
+            &json!({"name": "t", "inputSchema": {"type": "object"}, "_meta": {"at": 1}, "aliases": ["read"]}),
+        );
         let b = read(&json!({"inputSchema": {"type": "object"}, "name": "t", "_meta": {"at": 2}}));
         assert_eq!(a.unwrap().hash, b.unwrap().hash);
-        let c = read(&json!({"name": "t", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}));
-        assert_ne!(c.unwrap().hash, read(&json!({"name": "t", "inputSchema": {"type": "object"}})).unwrap().hash);
+        let c = read(
+            &json!({"name": "t", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}),
+        );
+        assert_ne!(
+            c.unwrap().hash,
+            read(&json!({"name": "t", "inputSchema": {"type": "object"}})).unwrap().hash
+        );
     }
 }

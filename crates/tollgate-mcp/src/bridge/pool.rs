@@ -134,7 +134,8 @@ impl Upstreams {
             };
             let login = Login::at(&config, wiring.logins.as_deref());
             let (launcher, pins) = (wiring.launcher.clone(), wiring.pins.clone());
-            let upstream = Upstream::new(config, launcher, Arc::new(login), Arc::new(host), pins, changed.clone());
+            let upstream =
+                Upstream::new(config, launcher, Arc::new(login), Arc::new(host), pins, changed.clone());
             servers.push(Arc::new(upstream));
         }
         servers.sort_by(|a, b| a.config.name.cmp(&b.config.name));
@@ -202,7 +203,9 @@ impl Upstreams {
     pub fn hints(&self) -> Vec<(Arc<str>, Hints)> {
         let mut all = Vec::new();
         for server in &*self.servers {
-            let Some(listed) = server.listed().or_else(|| server.remembered().map(Arc::new)) else { continue };
+            let Some(listed) = server.listed().or_else(|| server.remembered().map(Arc::new)) else {
+                continue;
+            };
             all.extend(listed.tools.iter().map(|(own, offered)| {
                 let hints = offered.definition.hints;
                 let hints = Hints {
@@ -273,7 +276,9 @@ impl Wanted<'_> {
     /// True when everything that is wanted of the server is pinned.
     fn is_known(self, server: &Upstream) -> bool {
         let Self::Tools(tools) = self else { return server.listed().is_some() };
-        let Some(listed) = server.listed().or_else(|| server.remembered().map(Arc::new)) else { return false };
+        let Some(listed) = server.listed().or_else(|| server.remembered().map(Arc::new)) else {
+            return false;
+        };
         let name = server.config.name.as_str();
         tools.iter().filter_map(|tool| own_name(name, tool)).all(|own| listed.tools.contains_key(own))
     }

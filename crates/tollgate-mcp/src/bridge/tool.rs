@@ -20,10 +20,18 @@ use super::{
 const SPARE: Duration = Duration::from_secs(1);
 
 /// The tool that the path sees, and what else its definition says.
-pub(super) fn tool(upstream: &Arc<Upstream>, offered: &Arc<Offered>, deferred: bool) -> Result<DynTool, String> {
+pub(super) fn tool(
+    upstream: &Arc<Upstream>,
+    offered: &Arc<Offered>,
+    deferred: bool,
+) -> Result<DynTool, String> {
     // What nobody approved is not shown to the model: it sees the definition that was.
     let shown = offered.pinned.as_ref().unwrap_or(&offered.definition);
-    let builder = ToolBuilder::new(shown.name.as_str(), shown.description.clone(), Schema::from(shown.input_schema.clone()));
+    let builder = ToolBuilder::new(
+        shown.name.as_str(),
+        shown.description.clone(),
+        Schema::from(shown.input_schema.clone()),
+    );
     let builder = builder.map_err(|error| error.to_string())?;
     let config = &upstream.config;
     let trusted_read = config.trust && shown.hints.read_only;
@@ -80,10 +88,18 @@ fn check(upstream: &Upstream, offered: &Offered) -> Result<(), Refusal> {
     let reason = match now {
         Standing::Pinned if *hash == offered.definition.hash => return Ok(()),
         Standing::Pinned => format!("The server {server} defines `{name}` otherwise since this turn began."),
-        Standing::Changed { .. } => format!("The server {server} has changed the definition of `{name}` since it was approved."),
-        Standing::OtherServer => format!("The server {server} is reached by another command or address than when it was approved."),
-        Standing::Unknown { why } => format!("Whether `{name}` of the server {server} is as it was approved cannot be told: {why}."),
+        Standing::Changed { .. } => {
+            format!("The server {server} has changed the definition of `{name}` since it was approved.")
+        }
+        Standing::OtherServer => {
+            format!("The server {server} is reached by another command or address than when it was approved.")
+        }
+        Standing::Unknown { why } => {
+            format!("Whether `{name}` of the server {server} is as it was approved cannot be told: {why}.")
+        }
     };
-    let hint = format!("A person looks at the change with `tollgate mcp check {server}` and approves it with `--approve`.");
+    let hint = format!(
+        "A person looks at the change with `tollgate mcp check {server}` and approves it with `--accept`."
+    );
     Err(Refusal::new(RefusalCode::DefinitionChanged, reason).with_hint(hint))
 }

@@ -184,7 +184,8 @@ impl Upstream {
         if config.generation == Generation::Auto && self.speaks_legacy.load(Ordering::Relaxed) {
             config.generation = Generation::Legacy;
         }
-        let reach = Reach { config: &config, launcher: &*self.launcher, login: &self.login, host: &self.host };
+        let reach =
+            Reach { config: &config, launcher: &*self.launcher, login: &self.login, host: &self.host };
         let tail_into = |tail| self.state().tail = tail;
         let connection = connect(&reach, &tail_into).await;
         let legacy = match &connection {
@@ -274,7 +275,8 @@ impl Upstream {
         if !pinned.reached_by.is_empty() && pinned.reached_by != reached {
             return offered(definitions, |_| (Standing::OtherServer, None));
         }
-        let new: Vec<_> = definitions.values().filter(|one| !pinned.tools.contains_key(one.name.as_str())).collect();
+        let new: Vec<_> =
+            definitions.values().filter(|one| !pinned.tools.contains_key(one.name.as_str())).collect();
         if !new.is_empty()
             && let Err(fault) = pins.add(&self.config.name, &reached, new)
         {
@@ -312,9 +314,11 @@ impl Upstream {
         if pinned.reached_by != reached_by(&self.config.endpoint) {
             return None;
         }
-        let said = pinned.tools.values().filter_map(|pin| Definition::of_said(&pin.said, &self.config.limits));
+        let said =
+            pinned.tools.values().filter_map(|pin| Definition::of_said(&pin.said, &self.config.limits));
         let definitions = said.map(|definition| (definition.name.as_str().to_owned(), definition));
-        let tools = offered(definitions.filter(|(name, _)| self.wants(name)).collect(), |_| (Standing::Pinned, None));
+        let tools =
+            offered(definitions.filter(|(name, _)| self.wants(name)).collect(), |_| (Standing::Pinned, None));
         Some(Listed { tools, aside: Vec::new() })
     }
 

@@ -123,7 +123,8 @@ struct Initialized {
 }
 
 async fn initialize(session: &Arc<Session>) -> Result<(), Fault> {
-    let params = json!({"protocolVersion": LEGACY, "capabilities": session.host.capabilities(), "clientInfo": us()});
+    let params =
+        json!({"protocolVersion": LEGACY, "capabilities": session.host.capabilities(), "clientInfo": us()});
     let answer = session.request(Request::new("initialize", params)).await?;
     let Initialized { protocol_version, capabilities } = read(&answer)?;
     if !SPOKEN.contains(&protocol_version.as_str()) {

@@ -39,10 +39,12 @@ fn check(schema: &Value, seen: &mut Vec<String>) -> Option<String> {
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         if let Some(header) = property.get("x-mcp-header") {
             let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-            let Some(header) = header.as_str().filter(|text| !text.is_empty() && text.chars().all(token)) else {
+            let Some(header) = header.as_str().filter(|text| !text.is_empty() && text.chars().all(token))
+            else {
                 return Some(format!("the `x-mcp-header` of `{name}` is no name of a header"));
             };
-            if !matches!(property.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
+            if !matches!(property.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean"))
+            {
                 return Some(format!("`{name}` cannot be a header: it is no text, whole number or boolean"));
             }
             let header = header.to_ascii_lowercase();
@@ -82,7 +84,8 @@ mod tests {
             "deep": {"properties": {"n": {"type": "integer", "x-mcp-header": "N"}}},
             "other": {"type": "string"}}});
         let args = json!({"region": "Zürich", "deep": {"n": 5}, "other": "x"});
-        let expected = [("Mcp-Name", "t"), ("Mcp-Param-Region", "=?base64?WsO8cmljaA==?="), ("Mcp-Param-N", "5")];
+        let expected =
+            [("Mcp-Name", "t"), ("Mcp-Param-Region", "=?base64?WsO8cmljaA==?="), ("Mcp-Param-N", "5")];
         assert_eq!(of_call("t", &schema, &args), expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
         assert_eq!(fault(&schema), None);
         assert!(fault(&json!({"properties": {"a": {"type": "array", "x-mcp-header": "A"}}})).is_some());

@@ -82,7 +82,11 @@ pub(crate) fn client() -> reqwest::Result<reqwest::Client> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let same_place = reqwest::redirect::Policy::custom(|attempt| {
         let from = attempt.previous().last().map(reqwest::Url::origin);
-        if attempt.previous().len() > 3 || from != Some(attempt.url().origin()) { attempt.stop() } else { attempt.follow() }
+        if attempt.previous().len() > 3 || from != Some(attempt.url().origin()) {
+            attempt.stop()
+        } else {
+            attempt.follow()
+        }
     });
     reqwest::Client::builder().tcp_nodelay(true).connect_timeout(CONNECT).redirect(same_place).build()
 }
@@ -188,9 +192,7 @@ impl Inner {
         let status = response.status();
         let json = is(&response, "application/json");
         let body = bounded(response, ERROR_BODY).await.unwrap_or_default();
-        if json
-            && let Ok(Envelope { error: Some(error), .. }) = serde_json::from_slice(&body)
-        {
+        if json && let Ok(Envelope { error: Some(error), .. }) = serde_json::from_slice(&body) {
             return rpc_fault(error);
         }
         let text = String::from_utf8_lossy(&body);
@@ -238,7 +240,8 @@ impl Link for Http {
         Box::pin(async move {
             let Kind::Request { id, method, headers } = message.kind else {
                 let response = self.inner.send(request).await?;
-                let opens = matches!(message.kind, Kind::Notification) && session.agreed().is_some_and(|era| era.opens_stream());
+                let opens = matches!(message.kind, Kind::Notification)
+                    && session.agreed().is_some_and(|era| era.opens_stream());
                 if response.status().is_success() && opens {
                     self.open_stream(session);
                 }
@@ -376,7 +379,9 @@ async fn bounded(response: Response, limit: usize) -> Result<Vec<u8>, Fault> {
 /// A body that answers somebody else, or nobody.
 fn unmatched(body: &[u8]) -> Fault {
     match serde_json::from_slice::<Envelope<'_>>(body) {
-        Ok(Envelope { error: Some(error), id, .. }) if id.is_none_or(|id| id.get() == "null") => rpc_fault(error),
+        Ok(Envelope { error: Some(error), id, .. }) if id.is_none_or(|id| id.get() == "null") => {
+            rpc_fault(error)
+        }
         Ok(_) => Fault::Malformed("it answers another request".to_owned()),
         Err(_) => {
             let shown: Value = String::from_utf8_lossy(&body[..body.len().min(200)]).into();

@@ -127,10 +127,15 @@ impl Host {
             },
             "sampling/createMessage" if self.may_sample => match peer_of(method, during.as_ref()) {
                 Some(peer) => self.pass_on(&*peer, method, params).await,
-                None => self.sampler.sample(&self.server, params.clone()).await.map_err(|why| (INTERNAL, why)),
+                None => {
+                    self.sampler.sample(&self.server, params.clone()).await.map_err(|why| (INTERNAL, why))
+                }
             },
             "sampling/createMessage" => Err((-1, "sampling is not allowed for this server".to_owned())),
-            _ => Err((METHOD_NOT_FOUND, format!("there is no `{}` here", method.chars().take(80).collect::<String>()))),
+            _ => Err((
+                METHOD_NOT_FOUND,
+                format!("there is no `{}` here", method.chars().take(80).collect::<String>()),
+            )),
         }
     }
 
@@ -138,7 +143,9 @@ impl Host {
         const KEY: &str = "question";
         let request = PeerRequest { method: method.to_owned(), params: self.marked(params) };
         match peer.ask([(KEY.to_owned(), request)].into()).await {
-            Ok(mut answers) => answers.remove(KEY).ok_or_else(|| (INTERNAL, "it was not answered".to_owned())),
+            Ok(mut answers) => {
+                answers.remove(KEY).ok_or_else(|| (INTERNAL, "it was not answered".to_owned()))
+            }
             Err(PeerFault::Refused { code, message }) => Err((code, message)),
             Err(fault) => Err((INTERNAL, fault.to_string())),
         }

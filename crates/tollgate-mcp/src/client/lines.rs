@@ -22,7 +22,10 @@ pub(super) struct Lines<R> {
 pub(super) enum Line<'a> {
     Whole(&'a [u8]),
     /// Longer than the limit: how long, how it began and how it ended.
-    TooLong { length: usize, ends: Vec<u8> },
+    TooLong {
+        length: usize,
+        ends: Vec<u8>,
+    },
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {

@@ -16,11 +16,11 @@ mod sse;
 mod headers;
 mod handshake;
 
+pub use fault::Fault;
 pub(crate) use handshake::{Era, Reach, connect};
 pub(crate) use headers::{fault as header_fault, of_call as headers_of_call};
-pub use inbound::{Asked, Elicitation, ElicitationAnswer, Elicitor, NoPerson, NoSampler, Sampler};
 pub(crate) use inbound::Host;
-pub use fault::Fault;
+pub use inbound::{Asked, Elicitation, ElicitationAnswer, Elicitor, NoPerson, NoSampler, Sampler};
 pub(crate) use request::{Progressed, Request};
 pub(crate) use session::{Connection, Session};
 pub(crate) use tail::Tail;

@@ -209,7 +209,9 @@ impl Session {
             return;
         }
         if bytes[0] == b'[' {
-            let Ok(batch) = serde_json::from_slice::<Vec<&RawValue>>(bytes) else { return self.count_stray() };
+            let Ok(batch) = serde_json::from_slice::<Vec<&RawValue>>(bytes) else {
+                return self.count_stray();
+            };
             return batch.iter().for_each(|one| self.receive_one(one.get().as_bytes()));
         }
         self.receive_one(bytes);
@@ -242,7 +244,9 @@ impl Session {
         match method {
             "notifications/tools/list_changed" => self.list_changed.notify_one(),
             "notifications/progress" => {
-                if let Some(params) = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok()) {
+                if let Some(params) =
+                    params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok())
+                {
                     self.progressed(&params);
                 }
             }
@@ -258,7 +262,13 @@ impl Session {
         progress.send_replace(Progressed {
             done: params.get("progress").and_then(Value::as_f64).unwrap_or_default(),
             total: params.get("total").and_then(Value::as_f64),
-            message: params.get("message").and_then(Value::as_str).unwrap_or_default().chars().take(500).collect(),
+            message: params
+                .get("message")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .chars()
+                .take(500)
+                .collect(),
         });
     }
 

@@ -19,11 +19,7 @@ pub struct JsonServers {
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Reads such a file. An error where it is not one at all. Without variables, `${NAME}` stays as it is written.
-pub fn read_json(
-    text: &str,
-    path: &Path,
-    variable: Option<Variables<'_>>,
-) -> Result<JsonServers, String> {
+pub fn read_json(text: &str, path: &Path, variable: Option<Variables<'_>>) -> Result<JsonServers, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let whole: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let Some(entries) = entries(&whole) else {
@@ -62,7 +58,8 @@ fn one(
     path: &Path,
     variable: Option<Variables<'_>>,
 ) -> Result<(ServerConfig, Option<String>), String> {
-    let name = ServerName::new(key).or_else(|_| ServerName::nearest(key)).map_err(|error| error.to_string())?;
+    let name =
+        ServerName::new(key).or_else(|_| ServerName::nearest(key)).map_err(|error| error.to_string())?;
     let entry = entry.as_object().ok_or("it is no object")?;
     let mut note = None;
     let text = |text: &str| {
@@ -99,7 +96,9 @@ fn one(
             }
             Endpoint::Http { url, headers: pairs(entry.get("headers"), "headers", &text)?, oauth: None }
         }
-        (Some(kind), ..) => return Err(format!("`{kind}` is no transport that is known here, or its `url` is missing")),
+        (Some(kind), ..) => {
+            return Err(format!("`{kind}` is no transport that is known here, or its `url` is missing"));
+        }
         _ => return Err("it has neither a `command` nor a `url`".to_owned()),
     };
     let mut server = ServerConfig::new(name, endpoint);
@@ -112,7 +111,9 @@ fn texts(value: Option<&Value>, key: &str) -> Result<Vec<String>, String> {
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(items)) => {
-            let text = |item: &Value| item.as_str().map(str::to_owned).ok_or(format!("`{key}` holds something that is no text"));
+            let text = |item: &Value| {
+                item.as_str().map(str::to_owned).ok_or(format!("`{key}` holds something that is no text"))
+            };
             items.iter().map(text).collect()
         }
         Some(_) => Err(format!("`{key}` is no list")),
@@ -146,7 +147,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> JsonServers {
-        read_json(text, Path::new("/p/.mcp.json"), Some(&|name| (name == "T").then(|| "v".to_owned()))).unwrap()
+        read_json(text, Path::new("/p/.mcp.json"), Some(&|name| (name == "T").then(|| "v".to_owned())))
+            .unwrap()
     }
 
     #[test]

@@ -97,7 +97,9 @@ mod tests {
         for name in ["github", "a", "my-files", "v1.2", "a_b", "9p"] {
             assert_eq!(ServerName::new(name).unwrap().as_str(), name);
         }
-        for name in ["", "a__b", "a_", "_a", "-a", "a b", "é", "a/b", "a:b", "built-in", "Builtin", "tollgate", "MCP"] {
+        for name in
+            ["", "a__b", "a_", "_a", "-a", "a b", "é", "a/b", "a:b", "built-in", "Builtin", "tollgate", "MCP"]
+        {
             assert!(ServerName::new(name).is_err(), "{name:?}");
         }
         assert!(ServerName::new(&"a".repeat(41)).is_err());
@@ -105,7 +107,9 @@ mod tests {
 
     #[test]
     fn names_of_other_clients_become_the_nearest_one() {
-        for (text, near) in [("My Files", "My-Files"), ("a__b", "a_b"), (" x! ", "x"), ("@scope/pkg", "scope-pkg")] {
+        for (text, near) in
+            [("My Files", "My-Files"), ("a__b", "a_b"), (" x! ", "x"), ("@scope/pkg", "scope-pkg")]
+        {
             assert_eq!(ServerName::nearest(text).unwrap().as_str(), near);
         }
         assert!(ServerName::nearest("built in").is_err());

@@ -127,7 +127,11 @@ impl ServerConfig {
     }
 
     /// A server that is a program.
-    pub fn stdio(name: ServerName, command: impl Into<String>, args: impl IntoIterator<Item = String>) -> Self {
+    pub fn stdio(
+        name: ServerName,
+        command: impl Into<String>,
+        args: impl IntoIterator<Item = String>,
+    ) -> Self {
         let args = args.into_iter().collect();
         let (env, env_names) = (Vec::new(), Vec::new());
         Self::new(name, Endpoint::Stdio { command: command.into(), args, env, env_names, cwd: None })
@@ -149,7 +153,8 @@ impl Endpoint {
                 if let Some(cwd) = cwd {
                     shown += &format!(" (in {})", cwd.display());
                 }
-                let names: Vec<_> = env.iter().map(|(name, _)| name).chain(env_names).map(String::as_str).collect();
+                let names: Vec<_> =
+                    env.iter().map(|(name, _)| name).chain(env_names).map(String::as_str).collect();
                 if !names.is_empty() {
                     shown += &format!(" (with {})", names.join(", "));
                 }

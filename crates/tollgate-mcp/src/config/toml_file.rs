@@ -165,7 +165,11 @@ impl Reader<'_> {
                 let url = self.text(url.get_ref())?;
                 if !(url.starts_with("http://") || url.starts_with("https://")) {
                     let message = format!("`{url}` is no address of a server");
-                    return Err((span, message, "begin it with https:// (or http:// on this machine).".to_owned()));
+                    return Err((
+                        span,
+                        message,
+                        "begin it with https:// (or http:// on this machine).".to_owned(),
+                    ));
                 }
                 Endpoint::Http { url, headers: self.pairs(server.headers)?, oauth }
             }
@@ -189,7 +193,8 @@ impl Reader<'_> {
         config.timeouts.call = call.unwrap_or(config.timeouts.call);
         config.timeouts.idle = idle;
         if let Some(most) = server.max_message_bytes {
-            let fits = usize::try_from(*most.get_ref()).ok().filter(|_| (1024..=LARGEST).contains(most.get_ref()));
+            let fits =
+                usize::try_from(*most.get_ref()).ok().filter(|_| (1024..=LARGEST).contains(most.get_ref()));
             config.limits.message = fits.ok_or_else(|| {
                 let message = format!("a message of {} bytes cannot be meant", most.get_ref());
                 (most.span(), message, format!("give 1024 to {LARGEST}."))
@@ -228,7 +233,8 @@ impl Reader<'_> {
         match expanded.missing.first() {
             None => Ok(expanded.text),
             Some(missing) => {
-                let message = format!("the server {} wants the variable {missing}, which is not set", self.name);
+                let message =
+                    format!("the server {} wants the variable {missing}, which is not set", self.name);
                 let hint = format!("set it, or write ${{{missing}:-otherwise}}.");
                 Err((self.whole.clone(), message, hint))
             }

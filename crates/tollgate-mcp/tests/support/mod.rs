@@ -132,8 +132,11 @@ pub(crate) fn lookup(description: &str) -> Value {
 /// A legacy server with this list of tools, and `call` for its calls.
 pub(crate) fn server(tools: Value, call: impl Fn(&Value) -> Does + Send + Sync + 'static) -> Scripts {
     Scripts::new(move |message| match message["method"].as_str() {
-        Some("initialize") => answer(message, json!({"protocolVersion": "2025-06-18", "serverInfo": {"name": "s", "version": "1"},
-            "capabilities": {"tools": {"listChanged": true}}})),
+        Some("initialize") => answer(
+            message,
+            json!({"protocolVersion": "2025-06-18", "serverInfo": {"name": "s", "version": "1"},
+            "capabilities": {"tools": {"listChanged": true}}}),
+        ),
         Some("tools/list") => answer(message, json!({"tools": tools})),
         Some("tools/call") => call(message),
         Some(method) if method.starts_with("notifications/") => Does::Says(Vec::new()),
@@ -174,7 +177,8 @@ impl World {
         let upstreams = Upstreams::new([config], wiring);
         upstreams.connect(Wanted::All).await;
         let registered = upstreams.register(Registry::new());
-        let aside = registered.set_aside.iter().map(|aside| (aside.tool.clone(), aside.why.clone())).collect();
+        let aside =
+            registered.set_aside.iter().map(|aside| (aside.tool.clone(), aside.why.clone())).collect();
         let policy = Rules::new().allow("*").unwrap();
         let gate = Tollgate::builder(registered.registry).policy(policy).build();
         Self { upstreams, gate, base: Registry::new(), aside }

@@ -19,7 +19,8 @@ pub(super) fn run(add: &McpAdd, shared: &Shared) -> Result<Exit, Fault> {
     file::change(&target, &sources, |text| with_server(text, &server))?;
     // Whatever a server of that name once offered was another one's.
     if let Some(pins) = servers::pins(&environment) {
-        pins.forget(&server.name).map_err(|fault| Fault::input(fault.to_string(), "move the file away, or put it right."))?;
+        pins.forget(&server.name)
+            .map_err(|fault| Fault::input(fault.to_string(), "move the file away, or put it right."))?;
     }
     words::talk(&format!(
         "wrote {} into {}; `tollgate mcp check {}` connects to it and shows what it offers.",
@@ -31,11 +32,15 @@ pub(super) fn run(add: &McpAdd, shared: &Shared) -> Result<Exit, Fault> {
 }
 
 fn understood(add: &McpAdd) -> Result<ServerConfig, Fault> {
-    let name = ServerName::new(&add.name).map_err(|error| Fault::usage(error.to_string(), "take another name."))?;
+    let name =
+        ServerName::new(&add.name).map_err(|error| Fault::usage(error.to_string(), "take another name."))?;
     let endpoint = match (&add.url, add.command.split_first()) {
         (Some(url), _) => {
             if !(url.starts_with("https://") || url.starts_with("http://")) {
-                return Err(Fault::usage(format!("`{url}` is no address of a server"), "begin it with https://."));
+                return Err(Fault::usage(
+                    format!("`{url}` is no address of a server"),
+                    "begin it with https://.",
+                ));
             }
             let headers = add.header.iter().map(|header| pair(header, ':', "--header", "NAME: VALUE"));
             Endpoint::Http { url: url.clone(), headers: headers.collect::<Result<_, _>>()?, oauth: None }
@@ -47,7 +52,10 @@ fn understood(add: &McpAdd) -> Result<ServerConfig, Fault> {
             env_names: add.pass_env.clone(),
             cwd: match &add.cwd {
                 Some(cwd) => Some(cwd.canonicalize().map_err(|error| {
-                    Fault::usage(format!("the folder {} cannot be used: {error}", cwd.display()), "name one that exists.")
+                    Fault::usage(
+                        format!("the folder {} cannot be used: {error}", cwd.display()),
+                        "name one that exists.",
+                    )
                 })?),
                 None => None,
             },
@@ -68,7 +76,8 @@ fn understood(add: &McpAdd) -> Result<ServerConfig, Fault> {
 }
 
 fn pair(given: &str, between: char, option: &str, form: &str) -> Result<(String, String), Fault> {
-    let pair = given.split_once(between).map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+    let pair =
+        given.split_once(between).map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
     // The value may be a secret: it is not repeated.
     pair.filter(|(name, _)| !name.is_empty())
         .ok_or_else(|| Fault::usage(format!("one {option} is not {form}"), format!("write it as {form}.")))

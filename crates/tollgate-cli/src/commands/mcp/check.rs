@@ -44,10 +44,11 @@ pub(super) fn run(check: &McpCheck, shared: &Shared) -> Result<Exit, Fault> {
             _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
         }
         let took = began.elapsed();
-        if check.approve {
+        if check.accept {
             let name = check.name.as_deref().unwrap_or_default();
             let approved = servers.upstreams.approve(name);
-            approved.map_err(|fault| Fault::input(fault.to_string(), "move the file away, or put it right."))?;
+            approved
+                .map_err(|fault| Fault::input(fault.to_string(), "move the file away, or put it right."))?;
         }
         let told = tell(&servers, wanted, took, shared);
         servers.upstreams.close().await;
@@ -78,7 +79,10 @@ fn tell(servers: &Servers, wanted: Wanted<'_>, took: Duration, shared: &Shared) 
     }
     servers.tell_trouble(|_| false);
     if !shared.json {
-        words::talk(&format!("connected in {} ms; tokens are an estimate: a quarter of the bytes.", took.as_millis()));
+        words::talk(&format!(
+            "connected in {} ms; tokens are an estimate: a quarter of the bytes.",
+            took.as_millis()
+        ));
     }
     Ok(exit)
 }
@@ -115,15 +119,24 @@ fn told(report: &Value) -> String {
     let text = |value: &Value| words::visible(value.as_str().unwrap_or_default());
     let tools = report["tools"].as_array().map_or(&[][..], Vec::as_slice);
     let mut lines = vec![match report["reason"].as_str() {
-        Some(reason) => format!("{}: {}: {}", text(&report["server"]), text(&report["state"]), words::visible(reason)),
+        Some(reason) => {
+            format!("{}: {}: {}", text(&report["server"]), text(&report["state"]), words::visible(reason))
+        }
         None => format!(
             "{}: {}, protocol {}, tools: {}, about {} tokens",
-            text(&report["server"]), text(&report["state"]), text(&report["protocol"]), tools.len(), report["tokens"]
+            text(&report["server"]),
+            text(&report["state"]),
+            text(&report["protocol"]),
+            tools.len(),
+            report["tokens"]
         ),
     }];
     for tool in tools {
         let tokens = tool["tokens"].as_u64().map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
-        lines.push(words::entry::<32>(&text(&tool["name"]), &format!("{tokens} tokens, {}", text(&tool["standing"]))));
+        lines.push(words::entry::<32>(
+            &text(&tool["name"]),
+            &format!("{tokens} tokens, {}", text(&tool["standing"])),
+        ));
         if let Some(detail) = tool["detail"].as_str() {
             lines.push(words::entry::<10>("", detail));
         }
@@ -131,17 +144,32 @@ fn told(report: &Value) -> String {
             lines.push(words::entry::<10>("look at", &text(warning)));
         }
         for finding in tool["findings"].as_array().into_iter().flatten() {
-            lines.push(words::entry::<10>("warning", &format!("{} ({})", text(&finding["message"]), text(&finding["rule"]))));
+            lines.push(words::entry::<10>(
+                "warning",
+                &format!("{} ({})", text(&finding["message"]), text(&finding["rule"])),
+            ));
         }
         if tool["standing"] != "approved" {
-            lines.push(words::entry::<10>("hint:", &format!("`tollgate mcp check {} --approve` lets it be called as it is now.", text(&report["server"]))));
+            lines.push(words::entry::<10>(
+                "hint:",
+                &format!(
+                    "`tollgate mcp check {} --accept` lets it be called as it is now.",
+                    text(&report["server"])
+                ),
+            ));
         }
     }
     for aside in report["set_aside"].as_array().into_iter().flatten() {
-        lines.push(words::entry::<10>("set aside", &format!("{}: {}", text(&aside["tool"]), text(&aside["reason"]))));
+        lines.push(words::entry::<10>(
+            "set aside",
+            &format!("{}: {}", text(&aside["tool"]), text(&aside["reason"])),
+        ));
     }
     if let Some(strays) = report["stray_messages"].as_u64().filter(|strays| *strays > 0) {
-        lines.push(words::entry::<10>("note", &format!("{strays} lines of its stdout were no messages, or answers nobody waited for.")));
+        lines.push(words::entry::<10>(
+            "note",
+            &format!("{strays} lines of its stdout were no messages, or answers nobody waited for."),
+        ));
     }
     lines.join("\n")
 }

@@ -24,7 +24,9 @@ pub(super) struct Target {
 /// The person's own file.
 pub(super) fn own(sources: &Sources) -> Result<Target, Fault> {
     let path = sources.user.clone();
-    let path = path.ok_or_else(|| Fault::usage("nothing says where your own tollgate.toml is", "set HOME, or TOLLGATE_HOME."))?;
+    let path = path.ok_or_else(|| {
+        Fault::usage("nothing says where your own tollgate.toml is", "set HOME, or TOLLGATE_HOME.")
+    })?;
     Ok(Target { path, layer: Layer::User })
 }
 
@@ -79,7 +81,8 @@ fn replace(file: &Path, content: &str) -> std::io::Result<()> {
     let beside = folder.join(format!(".tollgate.toml.{:x}.new", std::process::id()));
     let written = (|| {
         // Values of variables may be secrets: a file that is new is the person's alone.
-        let mut open = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        let mut open =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
         open.write_all(content.as_bytes())?;
         if let Ok(known) = file.metadata() {
             open.set_permissions(known.permissions())?;

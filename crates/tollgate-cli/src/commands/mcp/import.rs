@@ -42,7 +42,11 @@ pub(super) fn run(import: &McpImport, shared: &Shared) -> Result<Exit, Fault> {
                 written => written,
             })?;
             if known {
-                words::talk(&format!("note: {} is in {} already; it is left as it is.", server.name, target.path.display()));
+                words::talk(&format!(
+                    "note: {} is in {} already; it is left as it is.",
+                    server.name,
+                    target.path.display()
+                ));
                 continue;
             }
         }

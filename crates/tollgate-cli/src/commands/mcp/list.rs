@@ -22,7 +22,8 @@ pub(super) fn run(shared: &Shared) -> Result<Exit, Fault> {
     let mut rows: Vec<_> = live.chain(inert).chain(shadowed).collect();
     rows.sort_by(|a, b| a.0.name.cmp(&b.0.name));
     if shared.json {
-        let lines: Vec<_> = rows.iter().map(|(server, state)| words::json(&described(server, state))).collect();
+        let lines: Vec<_> =
+            rows.iter().map(|(server, state)| words::json(&described(server, state))).collect();
         if !lines.is_empty() {
             words::data(&lines.join("\n"))?;
         }
@@ -30,7 +31,9 @@ pub(super) fn run(shared: &Shared) -> Result<Exit, Fault> {
     }
     if rows.is_empty() {
         words::talk("note: no server is configured.");
-        words::talk("hint: `tollgate mcp add NAME -- PROGRAM ARGUMENTS`, or `tollgate mcp import FILE` from another client.");
+        words::talk(
+            "hint: `tollgate mcp add NAME -- PROGRAM ARGUMENTS`, or `tollgate mcp import FILE` from another client.",
+        );
         return Ok(Exit::Done);
     }
     let head = ["NAME", "STATE", "BELIEVED", "SOURCE", "REACHED BY"].map(str::to_owned);

@@ -11,12 +11,14 @@ use crate::{
 };
 
 pub(super) fn run(remove: &McpRemove, shared: &Shared) -> Result<Exit, Fault> {
-    let name = ServerName::new(&remove.name).map_err(|error| Fault::usage(error.to_string(), "`tollgate mcp list` names them."))?;
+    let name = ServerName::new(&remove.name)
+        .map_err(|error| Fault::usage(error.to_string(), "`tollgate mcp list` names them."))?;
     let environment = Environment::read();
     let working = world::working_folder(&world::roots(shared)?);
     let sources = config::sources(shared, &environment, &working);
     let own = file::own(&sources)?;
-    let taken_out = file::change(&own, &sources, |text| without_server(text, &name)).map(|()| own.path.clone());
+    let taken_out =
+        file::change(&own, &sources, |text| without_server(text, &name)).map(|()| own.path.clone());
     let path = match taken_out {
         Ok(path) => path,
         // Not in the person's own file: then in the project's, or nowhere.
@@ -28,7 +30,8 @@ pub(super) fn run(remove: &McpRemove, shared: &Shared) -> Result<Exit, Fault> {
         }
     };
     if let Some(pins) = servers::pins(&environment) {
-        pins.forget(&name).map_err(|fault| Fault::input(fault.to_string(), "move the file away, or put it right."))?;
+        pins.forget(&name)
+            .map_err(|fault| Fault::input(fault.to_string(), "move the file away, or put it right."))?;
     }
     words::talk(&format!("took {name} out of {}.", path.display()));
     Ok(Exit::Done)
