@@ -110,7 +110,7 @@ pub(crate) struct McpCheck {
     pub(crate) name: Option<String>,
     /// Take what it offers now for what may be called from now on
     #[arg(long, requires = "name")]
-    pub(crate) approve: bool,
+    pub(crate) accept: bool,
     #[command(flatten)]
     pub(super) shared: Shared,
 }

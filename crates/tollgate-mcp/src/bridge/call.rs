@@ -104,12 +104,13 @@ impl Outgoing<'_> {
         if connection.era().is_stateless() {
             request.headers = headers_of_call(name, &self.offered.definition.input_schema, self.args);
         }
-        let mut answer = std::pin::pin!(connection.request(request));
+        let limit = self.upstream.config.timeouts.call;
+        let mut answer = std::pin::pin!(tokio::time::timeout(limit, connection.request(request)));
         loop {
             tokio::select! {
                 biased;
                 answer = &mut answer => {
-                    let answer = answer.map_err(Stopped::Fault)?;
+                    let answer = answer.unwrap_or(Err(Fault::Silent(limit.as_millis()))).map_err(Stopped::Fault)?;
                     return Answer::read(answer.get()).map_err(Stopped::Failure);
                 }
                 () = self.cx.cancelled() => return Err(Stopped::Cancelled),

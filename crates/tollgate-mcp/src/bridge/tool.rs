@@ -99,7 +99,7 @@ fn check(upstream: &Upstream, offered: &Offered) -> Result<(), Refusal> {
         }
     };
     let hint = format!(
-        "A person looks at the change with `tollgate mcp check {server}` and approves it with `--approve`."
+        "A person looks at the change with `tollgate mcp check {server}` and approves it with `--accept`."
     );
     Err(Refusal::new(RefusalCode::DefinitionChanged, reason).with_hint(hint))
 }

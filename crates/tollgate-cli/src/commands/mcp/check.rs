@@ -26,7 +26,7 @@ use crate::{
 const FORM: Target = Target { provider: Provider::Anthropic, strict: false };
 
 pub(super) fn run(check: &McpCheck, shared: &Shared) -> Result<Exit, Fault> {
-    let scope = world::scope(shared, &Environment::read())?;
+    let scope = world::scope(shared)?;
     let config = Config::load(shared, &Environment::read(), scope.cwd())?;
     let servers = Servers::load(shared, &config, &scope)?;
     let wanted = check.name.as_deref().map_or(Wanted::All, Wanted::Server);
@@ -44,7 +44,7 @@ pub(super) fn run(check: &McpCheck, shared: &Shared) -> Result<Exit, Fault> {
             _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
         }
         let took = began.elapsed();
-        if check.approve {
+        if check.accept {
             let name = check.name.as_deref().unwrap_or_default();
             let approved = servers.upstreams.approve(name);
             approved
@@ -153,7 +153,7 @@ fn told(report: &Value) -> String {
             lines.push(words::entry::<10>(
                 "hint:",
                 &format!(
-                    "`tollgate mcp check {} --approve` lets it be called as it is now.",
+                    "`tollgate mcp check {} --accept` lets it be called as it is now.",
                     text(&report["server"])
                 ),
             ));
