@@ -65,7 +65,7 @@ pub(crate) fn sources(shared: &Shared, environment: &Environment, working: &Path
         working: read.then(|| working.to_owned()),
         trust: data_folder(environment).map(|folder| folder.join("trust.json")),
         home: environment.home.clone(),
-        sections: vec!["hook"],
+        sections: vec!["hook", tollgate_mcp::config::SECTION],
     }
 }
 

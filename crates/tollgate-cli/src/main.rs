@@ -8,6 +8,7 @@ mod words;
 mod mocks;
 mod config;
 mod hooks;
+mod servers;
 mod builtins;
 mod store;
 mod world;

@@ -6,6 +6,7 @@ use crate::{exit::Exit, words};
 
 mod calls;
 mod environment;
+mod mcp;
 mod policy;
 mod serve;
 mod shared;
@@ -14,8 +15,9 @@ mod trace;
 
 pub(crate) use calls::{Batch, Call, Explain};
 pub(crate) use environment::Environment;
+pub(crate) use mcp::{GenerationName, Mcp, McpAdd, McpCheck, McpCommand, McpImport, McpRemove};
 pub(crate) use policy::{AnswerQuestion, Approvals, HowLong, Init, PolicyCommand, TrustFile, Word};
-pub(crate) use serve::{Mcp, Serve, Shown};
+pub(crate) use serve::{Serve, Shown};
 pub(crate) use shared::{OnAsk, Plain, Shared};
 pub(crate) use tools::{Lint, Project, Schema, Tools};
 pub(crate) use trace::{
@@ -71,7 +73,7 @@ pub(crate) enum Command {
     /// What is not called any more because it kept failing
     #[command(subcommand)]
     Breaker(BreakerCommand),
-    /// The governed tools for a client of MCP, over stdin and stdout
+    /// The governed tools for a client of MCP, over stdin and stdout; and the servers whose tools are among them
     Mcp(Mcp),
     /// The governed tools for clients of MCP, over HTTP
     Serve(Serve),
@@ -119,12 +121,12 @@ impl Command {
             Self::Init(init) => &mut init.shared,
             Self::Undo(undo) => &mut undo.shared,
             Self::Demo(demo) => &mut demo.shared,
-            Self::Mcp(mcp) => &mut mcp.shared,
             Self::Serve(serve) => &mut serve.shared,
             Self::Completions(completions) => &mut completions.shared,
             Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),
             Self::Trace(trace) => trace.shared(),
+            Self::Mcp(mcp) => mcp.shared(),
             Self::Breaker(BreakerCommand::Open(of) | BreakerCommand::Reset(of)) => &mut of.shared,
             Self::Schema(_) => return Shared::default(),
         };

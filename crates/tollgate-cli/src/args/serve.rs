@@ -4,16 +4,7 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use super::Shared;
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = MCP_HELP)]
-pub(crate) struct Mcp {
-    #[command(flatten)]
-    pub(crate) shown: Shown,
-    #[command(flatten)]
-    pub(super) shared: Shared,
-}
-
-const MCP_HELP: &str = "Serves one client on stdin and stdout. Rules, roots, route and caller are those of every command. \
+pub(super) const MCP_HELP: &str = "Serves one client on stdin and stdout. Rules, roots, route and caller are those of every command. \
                         Where a rule asks, the client's person is shown a form; where the client has none, the question waits \
                         for `tollgate approvals`. `--on-ask park` asks there only, `--on-ask deny` asks nobody.";
 

@@ -22,6 +22,7 @@ use crate::{
     exit::{Exit, Fault},
     input,
     mocks::Wanted,
+    servers::Servers,
     words,
     world::World,
 };
@@ -40,6 +41,8 @@ pub(crate) fn run(batch: &Batch, shared: &Shared) -> Result<Exit, Fault> {
         let mut world = World::build(shared, Wanted::All)?;
         words::set_aside(&world.loaded);
         let (turn, context) = read(batch, provider)?;
+        let names: Vec<_> = turn.calls.iter().map(|call| &*call.name).collect();
+        let servers = Servers::join(shared, &mut world, &names).await?;
         world.scope = Arc::new(placed(&world.scope, given.or(context)));
         world.recorder.watch(&world.gate);
         let events = batch.trace_events.then(|| Writer::start(&world.gate));
@@ -47,6 +50,7 @@ pub(crate) fn run(batch: &Batch, shared: &Shared) -> Result<Exit, Fault> {
         if let Some(events) = events {
             events.finish();
         }
+        servers.upstreams.close().await;
         Ok((world, turn.message, answers, told_faults(turn.faults, &turn.stop)))
     });
     // A body that will not stop does not keep the program: its call is answered.

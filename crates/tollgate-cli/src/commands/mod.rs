@@ -21,6 +21,7 @@ mod doctor;
 mod demo;
 mod trace;
 mod breaker;
+mod mcp;
 mod gateway;
 mod mcp_serve;
 mod serve;
@@ -43,7 +44,10 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Demo(demo) => demo::run(&demo, shared),
         Command::Trace(trace) => trace::run(&trace, shared),
         Command::Breaker(command) => breaker::run(&command, shared),
-        Command::Mcp(mcp) => mcp_serve::run(&mcp, shared),
+        Command::Mcp(mcp) => match &mcp.command {
+            Some(command) => mcp::run(command, shared),
+            None => mcp_serve::run(&mcp, shared),
+        },
         Command::Serve(serve) => serve::run(&serve, shared),
         Command::Completions(completions) => completions::run(&completions),
     }

@@ -16,7 +16,13 @@ use super::{
 ///
 /// `promised` says that the tool has a schema for its result: one that was put aside cannot keep that promise, and a
 /// client that checks would throw all of it away unless it is marked.
-pub(crate) fn write(out: &mut Vec<u8>, settled: &Settled, client: &Client, way_on: Option<&str>, promised: bool) {
+pub(crate) fn write(
+    out: &mut Vec<u8>,
+    settled: &Settled,
+    client: &Client,
+    way_on: Option<&str>,
+    promised: bool,
+) {
     out.extend_from_slice(br#"{"content":["#);
     let mut blocks = Blocks { out, first: true };
     let mut structured = None;
@@ -134,7 +140,7 @@ fn failed(failure: &Failure) -> String {
 /// What travels with an answer beside its content.
 fn meta(settled: &Settled) -> Option<Value> {
     let mut meta = serde_json::Map::new();
-    let mut add = |key: &str, value: Value| drop(meta.insert(format!("dev.tollgate/{key}"), value));
+    let mut add = |key: &str, value: Value| drop(meta.insert(format!("tollgate/{key}"), value));
     match &settled.outcome {
         Outcome::Ok(_) => {}
         Outcome::Refused(refusal) => {

@@ -62,7 +62,9 @@ impl Asking {
     pub(crate) fn way_on(&self, digest: &str) -> Option<String> {
         self.desk.as_ref()?;
         let id: String = digest.chars().take(SHORT).collect();
-        Some(format!("A person can allow it with `tollgate approvals answer {id} yes`; then make the same call again."))
+        Some(format!(
+            "A person can allow it with `tollgate approvals answer {id} yes`; then make the same call again."
+        ))
     }
 
     /// An answer somebody gave to exactly this call. A desk that fails has none.
@@ -169,7 +171,9 @@ fn said(answers: &Answers) -> Answer {
     let content = |key: &str| answer.pointer(&format!("/content/{key}")).and_then(Value::as_str);
     match (answer.get("action").and_then(Value::as_str), content("decision")) {
         (Some("accept"), Some("yes")) => Answer::Yes,
-        (Some("accept"), Some("no")) => Answer::No(content("message").filter(|text| !text.is_empty()).map(str::to_owned)),
+        (Some("accept"), Some("no")) => {
+            Answer::No(content("message").filter(|text| !text.is_empty()).map(str::to_owned))
+        }
         (Some("decline"), _) => Answer::No(None),
         _ => Answer::Nobody,
     }

@@ -44,8 +44,14 @@ pub(super) struct From<'a> {
 
 impl Gateway {
     /// Begins a call. What can be answered at once is.
-    pub(super) fn call(&self, id: Id<'_>, params: Option<&RawValue>, from: &From<'_>) -> Result<Going, RpcError> {
-        let text = params.map(RawValue::get).ok_or_else(|| RpcError::invalid_params("a call names its tool"))?;
+    pub(super) fn call(
+        &self,
+        id: Id<'_>,
+        params: Option<&RawValue>,
+        from: &From<'_>,
+    ) -> Result<Going, RpcError> {
+        let text =
+            params.map(RawValue::get).ok_or_else(|| RpcError::invalid_params("a call names its tool"))?;
         let params: Params<'_> = serde_json::from_str(text)
             .map_err(|error| RpcError::invalid_params(format!("the call cannot be read: {error}")))?;
         let (name, arguments) = match self.own_tool(id, &params, from) {
@@ -159,10 +165,15 @@ impl Gateway {
             if refusal.code == RefusalCode::UnknownTool {
                 return Reply::error(Some(id), &catalogue::unknown(&refusal.reason, refusal.hint.as_deref()));
             }
-        } else if let (Some(capability), Some(_), Era::Stateless) = (peer.lacking(), settled.failure(), client.era) {
+        } else if let (Some(capability), Some(_), Era::Stateless) =
+            (peer.lacking(), settled.failure(), client.era)
+        {
             let error = RpcError {
                 data: Some(json!({"requiredCapabilities": {capability: {}}})),
-                ..RpcError::new(code::MISSING_CAPABILITY, format!("the call needs a client with `{capability}`"))
+                ..RpcError::new(
+                    code::MISSING_CAPABILITY,
+                    format!("the call needs a client with `{capability}`"),
+                )
             };
             return Reply::error(Some(id), &error);
         }
@@ -176,7 +187,9 @@ impl Gateway {
     fn promises(&self, label: &str) -> bool {
         let snapshot = self.inner.gate.snapshot();
         let found = snapshot.reachable(None).find(|(name, _)| ***name == *label);
-        found.is_some_and(|(_, spec)| spec.output_schema.as_ref().is_some_and(|schema| schema["type"] == "object"))
+        found.is_some_and(|(_, spec)| {
+            spec.output_schema.as_ref().is_some_and(|schema| schema["type"] == "object")
+        })
     }
 
     fn scope(&self, from: &From<'_>, peer: Arc<ClientPeer>) -> Arc<Scope> {
@@ -185,7 +198,8 @@ impl Gateway {
         scope.caller = from.session.identity.caller.clone();
         scope.route = from.session.identity.route.clone().or(scope.route);
         scope.interactive = from.client.shows_forms();
-        scope.traceparent = from.meta.traceparent.as_deref().filter(|parent| is_traceparent(parent)).map(Arc::from);
+        scope.traceparent =
+            from.meta.traceparent.as_deref().filter(|parent| is_traceparent(parent)).map(Arc::from);
         scope.peer = Some(peer);
         Arc::new(scope)
     }

@@ -102,7 +102,8 @@ pub(crate) fn look(
     }
     let Describe { name } = parse(DESCRIBE, arguments)?;
     let found = snapshot.reachable(route).find(|(label, _)| ***label == *name);
-    let (label, spec) = found.ok_or_else(|| format!("There is no tool {name:?}. Find its exact name with `tool_search`."))?;
+    let (label, spec) =
+        found.ok_or_else(|| format!("There is no tool {name:?}. Find its exact name with `tool_search`."))?;
     Ok(told(label, spec))
 }
 
@@ -113,7 +114,8 @@ pub(crate) fn unwrap(arguments: Option<&RawValue>) -> Result<Inner<'_>, String> 
 
 fn parse<'a, T: Deserialize<'a>>(tool: &str, arguments: Option<&'a RawValue>) -> Result<T, String> {
     let text = arguments.map_or("{}", RawValue::get);
-    serde_json::from_str(text).map_err(|error| format!("The arguments of `{tool}` are not as they should be: {error}."))
+    serde_json::from_str(text)
+        .map_err(|error| format!("The arguments of `{tool}` are not as they should be: {error}."))
 }
 
 /// A search tells enough to choose by; `tool_describe` tells the rest.

@@ -67,10 +67,12 @@ impl Lists {
 }
 
 impl Listed {
-    fn make(snapshot: Arc<Snapshot>, route: Option<&Route>, threshold: usize) -> Self {
+    /// Makes the list anew.
+    pub(crate) fn make(snapshot: Arc<Snapshot>, route: Option<&Route>, threshold: usize) -> Self {
         let reachable: Vec<_> = snapshot.reachable(route).collect();
         let by_search = reachable.len() > threshold;
-        let always = |spec: &ToolSpec| spec.visibility == Visibility::AlwaysLoad || spec.name() == "result_read";
+        let always =
+            |spec: &ToolSpec| spec.visibility == Visibility::AlwaysLoad || spec.name() == "result_read";
         let mut tools: Vec<Value> = if by_search { catalogue::tools() } else { Vec::new() };
         let shown = reachable.iter().filter(|(_, spec)| !by_search || always(spec));
         tools.extend(shown.map(|(label, spec)| told(label, spec)));

@@ -81,7 +81,8 @@ pub(crate) type Unusable<'a> = (Option<Id<'a>>, RpcError);
 impl<'a> Message<'a> {
     /// Reads one message. A list of messages is refused: no revision that is spoken here has them any more.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Unusable<'a>> {
-        let envelope: Envelope<'a> = serde_json::from_slice(bytes).map_err(|error| (None, unreadable(bytes, &error)))?;
+        let envelope: Envelope<'a> =
+            serde_json::from_slice(bytes).map_err(|error| (None, unreadable(bytes, &error)))?;
         let id = envelope.id.map(Id::of).transpose().map_err(|error| (None, error))?;
         let wrong = |what: &'static str| (id, RpcError::invalid_request(what));
         if envelope.jsonrpc.map(RawValue::get) != Some(r#""2.0""#) {
@@ -108,10 +109,13 @@ impl<'a> Message<'a> {
 fn unreadable(bytes: &[u8], error: &serde_json::Error) -> RpcError {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     match (first, error.classify()) {
-        (Some(b'['), _) => RpcError::invalid_request("lists of messages are not accepted; send them one by one"),
-        (Some(_), serde_json::error::Category::Data) => {
-            RpcError { data: Some(error.to_string().into()), ..RpcError::invalid_request("this is no JSON-RPC message") }
+        (Some(b'['), _) => {
+            RpcError::invalid_request("lists of messages are not accepted; send them one by one")
         }
+        (Some(_), serde_json::error::Category::Data) => RpcError {
+            data: Some(error.to_string().into()),
+            ..RpcError::invalid_request("this is no JSON-RPC message")
+        },
         _ => RpcError {
             code: code::PARSE,
             message: "the message is not JSON".into(),

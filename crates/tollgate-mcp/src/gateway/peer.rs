@@ -57,7 +57,12 @@ struct Token {
 const WHOLE: f32 = 100.0;
 
 impl ClientPeer {
-    pub(crate) fn live(session: &Arc<Session>, client: &Arc<Client>, outlet: &Arc<dyn Outlet>, meta: &Meta<'_>) -> Self {
+    pub(crate) fn live(
+        session: &Arc<Session>,
+        client: &Arc<Client>,
+        outlet: &Arc<dyn Outlet>,
+        meta: &Meta<'_>,
+    ) -> Self {
         Self::new(client, outlet, meta, Way::Live(session.clone()))
     }
 
@@ -73,7 +78,9 @@ impl ClientPeer {
     }
 
     fn new(client: &Arc<Client>, outlet: &Arc<dyn Outlet>, meta: &Meta<'_>, way: Way) -> Self {
-        let token = meta.progress.filter(|token| token.get().starts_with(['"', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']));
+        let token = meta.progress.filter(|token| {
+            token.get().starts_with(['"', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+        });
         let progress = token.map(|token| Token { token: token.to_owned(), told: AtomicU32::new(u32::MAX) });
         Self { client: client.clone(), outlet: outlet.clone(), progress, way, lacking: Mutex::default() }
     }
@@ -107,7 +114,10 @@ impl Peer for ClientPeer {
                 Way::Rounds { asks, brought } => {
                     let brought = std::mem::take(&mut *lock(brought));
                     if requests.keys().all(|key| brought.get(key).is_some_and(Value::is_object)) {
-                        return Ok(brought.into_iter().filter(|(key, _)| requests.contains_key(key)).collect());
+                        return Ok(brought
+                            .into_iter()
+                            .filter(|(key, _)| requests.contains_key(key))
+                            .collect());
                     }
                     let (answer, answered) = oneshot::channel();
                     asks.send(Ask { requests, answer }).map_err(|_| PeerFault::Gone)?;
@@ -127,7 +137,11 @@ impl Peer for ClientPeer {
 
     fn progress(&self, _: &CallId, progress: &Progress) {
         let Some(Token { token, told }) = &self.progress else { return };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fraction, in hundredths of a hundredth")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a fraction, in hundredths of a hundredth"
+        )]
         let far = (progress.fraction.clamp(0.0, 1.0) * WHOLE * WHOLE) as u32;
         // The protocol has it grow each time.
         let grown = told.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| {
@@ -136,7 +150,8 @@ impl Peer for ClientPeer {
         if grown.is_err() {
             return;
         }
-        let mut params = json!({"progressToken": token, "progress": progress.fraction * WHOLE, "total": WHOLE});
+        let mut params =
+            json!({"progressToken": token, "progress": progress.fraction * WHOLE, "total": WHOLE});
         if !progress.message.is_empty() {
             params["message"] = (*progress.message).into();
         }

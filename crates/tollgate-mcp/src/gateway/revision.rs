@@ -45,7 +45,7 @@ pub(crate) struct Meta<'a> {
     pub(crate) log_level: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) traceparent: Option<Cow<'a, str>>,
-    #[serde(borrow, default, rename = "dev.tollgate/idempotencyKey")]
+    #[serde(borrow, default, rename = "tollgate/idempotencyKey")]
     pub(crate) key: Option<Cow<'a, str>>,
 }
 
@@ -64,7 +64,8 @@ impl<'a> Meta<'a> {
             return Ok(Self::default());
         }
         let parsed: Result<OnlyMeta<'a>, _> = serde_json::from_str(params.get());
-        let found = parsed.map_err(|error| RpcError::invalid_params(format!("`_meta` cannot be read: {error}")))?;
+        let found =
+            parsed.map_err(|error| RpcError::invalid_params(format!("`_meta` cannot be read: {error}")))?;
         Ok(found.meta.unwrap_or_default())
     }
 
@@ -75,7 +76,8 @@ impl<'a> Meta<'a> {
 
     /// What every request of the stateless revision must bring; else the error that says what is missing.
     pub(crate) fn stateless(&self) -> Result<Arc<Client>, RpcError> {
-        let capabilities: Option<Value> = self.capabilities.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let capabilities: Option<Value> =
+            self.capabilities.and_then(|raw| serde_json::from_str(raw.get()).ok());
         let capabilities = capabilities.filter(Value::is_object);
         let revision = self.revision();
         let (Some(revision), Some(capabilities)) = (&revision, capabilities.clone()) else {
@@ -143,7 +145,8 @@ impl Client {
 
     /// True when the client said that it can answer this.
     pub(crate) fn can(&self, method: &str) -> bool {
-        Self::capability_for(method).is_some_and(|name| self.capabilities.get(name).is_some_and(Value::is_object))
+        Self::capability_for(method)
+            .is_some_and(|name| self.capabilities.get(name).is_some_and(Value::is_object))
     }
 
     /// True when a person can be shown a form. A client that names no kind of elicitation knows forms alone.

@@ -97,7 +97,12 @@ impl Rounds {
     }
 
     /// Takes up the call of this state with what its client answered. A state is good once, for the call it was given for.
-    pub(crate) fn take_up(&self, state: &str, call: &SameCall, answers: Answers) -> Result<TakenUp, RpcError> {
+    pub(crate) fn take_up(
+        &self,
+        state: &str,
+        call: &SameCall,
+        answers: Answers,
+    ) -> Result<TakenUp, RpcError> {
         let found = {
             let mut parked = lock(&self.0);
             match parked.get(state) {

@@ -76,14 +76,19 @@ impl Gateway {
     }
 
     /// The handshake of a session: what was agreed on, and the client as it introduced itself.
-    pub(crate) fn initialize(&self, id: Id<'_>, params: Option<&RawValue>) -> Result<(Reply, Client), RpcError> {
+    pub(crate) fn initialize(
+        &self,
+        id: Id<'_>,
+        params: Option<&RawValue>,
+    ) -> Result<(Reply, Client), RpcError> {
         #[derive(Deserialize)]
         struct Params<'a> {
             #[serde(borrow, rename = "protocolVersion")]
             version: Cow<'a, str>,
             capabilities: Value,
         }
-        let params = params.ok_or_else(|| RpcError::invalid_params("`initialize` says which revision is wanted"))?;
+        let params =
+            params.ok_or_else(|| RpcError::invalid_params("`initialize` says which revision is wanted"))?;
         let Params { version, capabilities } = serde_json::from_str(params.get())
             .map_err(|error| RpcError::invalid_params(format!("`initialize` cannot be read: {error}")))?;
         if !capabilities.is_object() {
@@ -117,7 +122,13 @@ impl Gateway {
         Going::Done(Reply::result(id, |out| message::push(out, &result)))
     }
 
-    fn list(&self, id: Id<'_>, params: Option<&RawValue>, session: &Session, era: Era) -> Result<Going, RpcError> {
+    fn list(
+        &self,
+        id: Id<'_>,
+        params: Option<&RawValue>,
+        session: &Session,
+        era: Era,
+    ) -> Result<Going, RpcError> {
         #[derive(Deserialize)]
         struct Params<'a> {
             #[serde(borrow, default)]
@@ -157,7 +168,8 @@ impl Gateway {
             id: &'a RawValue,
         }
         if method == "notifications/cancelled"
-            && let Some(Ok(cancelled)) = params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
+            && let Some(Ok(cancelled)) =
+                params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
         {
             session.cancel(cancelled.id.get());
         }

@@ -110,7 +110,10 @@ impl Session {
             return Err(RpcError::invalid_request("a request with this id is under way already"));
         }
         if under_way.len() >= MOST_UNDER_WAY {
-            return Err(RpcError::new(code::BUSY, "too many requests are under way; wait for some of their answers"));
+            return Err(RpcError::new(
+                code::BUSY,
+                "too many requests are under way; wait for some of their answers",
+            ));
         }
         under_way.insert(Box::clone(&id), token.clone());
         Ok(UnderWay { session: self.clone(), id })

@@ -54,7 +54,8 @@ impl Gateway {
             let pipe = pipe.clone();
             std::thread::Builder::new().name("mcp-writer".to_owned()).spawn(move || pipe.write_on())?
         };
-        let line = Line { gateway: self.clone(), session: Session::new(identity, self.run()), outlet: pipe.clone() };
+        let line =
+            Line { gateway: self.clone(), session: Session::new(identity, self.run()), outlet: pipe.clone() };
         let read = line.read(&mut input, &*pipe);
         line.finish();
         pipe.close();
@@ -145,8 +146,7 @@ impl<O: Write + AsFd + Send + 'static> Line<O> {
     }
 
     fn request(&self, request: &Request<'_>) -> Going {
-        self.try_request(request)
-            .unwrap_or_else(|error| Going::Done(Reply::error(Some(request.id), &error)))
+        self.try_request(request).unwrap_or_else(|error| Going::Done(Reply::error(Some(request.id), &error)))
     }
 
     fn try_request(&self, request: &Request<'_>) -> Result<Going, RpcError> {
@@ -176,7 +176,8 @@ impl<O: Write + AsFd + Send + 'static> Line<O> {
         let run = self.session.run.token().clone();
         tokio::spawn(async move {
             while let Some(Ok(())) = run.run_until_cancelled(changes.changed()).await {
-                outlet.send(message::notification("notifications/tools/list_changed", &serde_json::json!({})));
+                outlet
+                    .send(message::notification("notifications/tools/list_changed", &serde_json::json!({})));
             }
         });
     }

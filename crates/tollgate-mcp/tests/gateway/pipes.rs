@@ -82,7 +82,7 @@ fn an_oversized_answer_comes_as_preview_and_reference() {
     client.begin(json!({}));
     let long = client.ask(&call(1, "long", json!({})));
     assert!(text(&long).len() < 2_000 && text(&long).contains("left out"), "{long}");
-    let reference = long["result"]["_meta"]["dev.tollgate/offloaded"]["ref"].as_str().unwrap();
+    let reference = long["result"]["_meta"]["tollgate/offloaded"]["ref"].as_str().unwrap();
     assert!(reference.starts_with("sha256:") && text(&long).contains(reference));
 }
 

@@ -57,7 +57,9 @@ impl Auth {
     pub(super) fn identify(&self, headers: &HeaderMap) -> Result<Identity, Denied> {
         match self {
             Self::Open(identity) => Ok(identity.clone()),
-            Self::Tokens(tokens) => tokens.find(bearer(headers)?).ok_or(Denied::Wrong("the token is not known")),
+            Self::Tokens(tokens) => {
+                tokens.find(bearer(headers)?).ok_or(Denied::Wrong("the token is not known"))
+            }
             Self::Issued(issuer) => issuer.verify(bearer(headers)?, now()),
         }
     }

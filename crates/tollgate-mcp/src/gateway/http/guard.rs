@@ -31,7 +31,8 @@ impl Names {
             (None, _) => uri.authority().map(Authority::as_str),
             (Some(_), Some(_)) => None,
         };
-        let host = host.and_then(|host| host.parse::<Authority>().ok()).ok_or("the Host header cannot be read")?;
+        let host =
+            host.and_then(|host| host.parse::<Authority>().ok()).ok_or("the Host header cannot be read")?;
         if !self.is_ours(&host) {
             return Err("this server does not go by the name in the Host header");
         }

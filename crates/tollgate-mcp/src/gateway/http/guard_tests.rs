@@ -13,7 +13,14 @@ fn only_names_of_ours_and_pages_of_this_machine_are_admitted() {
     for host in ["localhost:8787", "127.0.0.1", "127.0.0.1:1", "[::1]:8787", "LOCALHOST"] {
         assert!(admits(&names, &[host], &[]), "{host}");
     }
-    for host in ["evil.example.com", "localhost.evil.com", "127.0.0.1.evil.com:80", "evil@localhost:1/x", "0.0.0.0", ""] {
+    for host in [
+        "evil.example.com",
+        "localhost.evil.com",
+        "127.0.0.1.evil.com:80",
+        "evil@localhost:1/x",
+        "0.0.0.0",
+        "",
+    ] {
         assert!(!admits(&names, &[host], &[]), "{host}");
     }
     assert!(!admits(&names, &[], &[]));
@@ -21,7 +28,9 @@ fn only_names_of_ours_and_pages_of_this_machine_are_admitted() {
     for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:1"] {
         assert!(admits(&names, &["localhost"], &[origin]), "{origin}");
     }
-    for origin in ["http://evil.example.com", "null", "http://localhost.evil.com", "file://localhost", "nonsense"] {
+    for origin in
+        ["http://evil.example.com", "null", "http://localhost.evil.com", "file://localhost", "nonsense"]
+    {
         assert!(!admits(&names, &["localhost"], &[origin]), "{origin}");
     }
     assert!(!admits(&names, &["localhost"], &["http://localhost", "http://evil.example.com"]));

@@ -41,11 +41,18 @@ pub(super) fn same_revision(headers: &HeaderMap, meta: &Meta<'_>) -> Result<(), 
 }
 
 /// Method, name and marked arguments of a stateless request stand in its headers as they do in its body.
-pub(super) fn same_words(headers: &HeaderMap, request: &Request<'_>, listed: &Listed) -> Result<(), RpcError> {
+pub(super) fn same_words(
+    headers: &HeaderMap,
+    request: &Request<'_>,
+    listed: &Listed,
+) -> Result<(), RpcError> {
     match only(headers, &METHOD)? {
         Some(method) if method == request.method => {}
         Some(method) => {
-            return Err(mismatch(format!("the header Mcp-Method is {method:?}, the body says {:?}", request.method)));
+            return Err(mismatch(format!(
+                "the header Mcp-Method is {method:?}, the body says {:?}",
+                request.method
+            )));
         }
         None => return Err(mismatch("the header Mcp-Method is missing")),
     }
@@ -75,15 +82,23 @@ struct Call<'a> {
     arguments: Option<&'a RawValue>,
 }
 
-fn same_arguments(headers: &HeaderMap, marked: &[ParamHeader], arguments: Option<&RawValue>) -> Result<(), RpcError> {
+fn same_arguments(
+    headers: &HeaderMap,
+    marked: &[ParamHeader],
+    arguments: Option<&RawValue>,
+) -> Result<(), RpcError> {
     let arguments: Value = arguments.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     for ParamHeader { path, header } in marked {
-        let Ok(name) = format!("mcp-param-{}", header.to_ascii_lowercase()).parse::<HeaderName>() else { continue };
+        let Ok(name) = format!("mcp-param-{}", header.to_ascii_lowercase()).parse::<HeaderName>() else {
+            continue;
+        };
         let body = path.iter().try_fold(&arguments, |value, key| value.get(key)).and_then(written);
         match (only(headers, &name)?.map(decoded), body) {
             (None, None) => {}
             (Some(Some(header)), Some(body)) if same(&header, &body) => {}
-            (Some(_), None) => return Err(mismatch(format!("the header {name} is given, the argument is not"))),
+            (Some(_), None) => {
+                return Err(mismatch(format!("the header {name} is given, the argument is not")));
+            }
             (None, Some(_)) => return Err(mismatch(format!("the header {name} is missing"))),
             (Some(_), Some(_)) => return Err(mismatch(format!("the header {name} and its argument differ"))),
         }
@@ -93,7 +108,8 @@ fn same_arguments(headers: &HeaderMap, marked: &[ParamHeader], arguments: Option
 
 /// Equal as text, or as numbers that are written differently.
 fn same(header: &str, body: &str) -> bool {
-    header == body || matches!((header.parse::<f64>(), body.parse::<f64>()), (Ok(one), Ok(two)) if one.to_bits() == two.to_bits())
+    header == body
+        || matches!((header.parse::<f64>(), body.parse::<f64>()), (Ok(one), Ok(two)) if one.to_bits() == two.to_bits())
 }
 
 fn written(value: &Value) -> Option<String> {

@@ -179,13 +179,15 @@ impl Material {
 
     fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         match self {
-            Self::Rsa { n, e } => {
-                RsaPublicKeyComponents { n, e }.verify(&RSA_PKCS1_2048_8192_SHA256, message, signature).is_ok()
-            }
+            Self::Rsa { n, e } => RsaPublicKeyComponents { n, e }
+                .verify(&RSA_PKCS1_2048_8192_SHA256, message, signature)
+                .is_ok(),
             Self::P256(point) => {
                 UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature).is_ok()
             }
-            Self::Ed25519(point) => UnparsedPublicKey::new(&ED25519, point).verify(message, signature).is_ok(),
+            Self::Ed25519(point) => {
+                UnparsedPublicKey::new(&ED25519, point).verify(message, signature).is_ok()
+            }
         }
     }
 }

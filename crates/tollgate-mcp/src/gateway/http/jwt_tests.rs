@@ -11,7 +11,8 @@ fn pair() -> Ed25519KeyPair {
 
 fn issuer() -> Issuer {
     let x = URL_SAFE_NO_PAD.encode(pair().public_key().as_ref());
-    let jwks = json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "one", "x": x}, {"kty": "oct", "k": "AA"}]});
+    let jwks =
+        json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "one", "x": x}, {"kty": "oct", "k": "AA"}]});
     Issuer::new("https://login.example.com", "https://tools.example.com/mcp", &jwks.to_string()).unwrap()
 }
 
@@ -64,13 +65,25 @@ fn any_claim_that_is_not_right_turns_the_token_away() {
 
 #[test]
 fn a_token_that_names_another_algorithm_or_key_or_was_changed_is_not_believed() {
-    for header in [json!({"alg": "none"}), json!({"alg": "HS256"}), json!({"alg": "RS256"}), json!({"alg": "EdDSA", "kid": "two"}),
-                   json!({"alg": "EdDSA", "crit": ["x"]})] {
+    for header in [
+        json!({"alg": "none"}),
+        json!({"alg": "HS256"}),
+        json!({"alg": "RS256"}),
+        json!({"alg": "EdDSA", "kid": "two"}),
+        json!({"alg": "EdDSA", "crit": ["x"]}),
+    ] {
         assert!(issuer().verify(&token(&header, &claims()), NOW).is_err(), "{header}");
     }
     let good = token(&json!({"alg": "EdDSA"}), &claims());
     let (signed, signature) = good.rsplit_once('.').unwrap();
-    for bad in [format!("{signed}."), format!("{signed}.AAAA"), format!("{}x.{signature}", signed), signed.to_owned(), String::new(), "..".into()] {
+    for bad in [
+        format!("{signed}."),
+        format!("{signed}.AAAA"),
+        format!("{}x.{signature}", signed),
+        signed.to_owned(),
+        String::new(),
+        "..".into(),
+    ] {
         assert!(issuer().verify(&bad, NOW).is_err(), "{bad}");
     }
 }

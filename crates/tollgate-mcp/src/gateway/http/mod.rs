@@ -79,7 +79,12 @@ pub(super) struct Server {
 
 impl Gateway {
     /// Serves clients at this address until `over`; what is under way then has a moment to finish.
-    pub async fn http(&self, listener: TcpListener, settings: HttpSettings, over: CancellationToken) -> io::Result<()> {
+    pub async fn http(
+        &self,
+        listener: TcpListener,
+        settings: HttpSettings,
+        over: CancellationToken,
+    ) -> io::Result<()> {
         let places = Arc::new(Semaphore::new(settings.connections));
         let server = Arc::new(Server {
             gateway: self.clone(),
@@ -158,7 +163,9 @@ impl Server {
             return of_rpc(StatusCode::FORBIDDEN, None, &RpcError::invalid_request(why));
         }
         let path = parts.uri.path();
-        if path.strip_prefix(METADATA).is_some_and(|rest| rest.is_empty() || rest == PATH) && parts.method == Method::GET {
+        if path.strip_prefix(METADATA).is_some_and(|rest| rest.is_empty() || rest == PATH)
+            && parts.method == Method::GET
+        {
             return self.metadata();
         }
         if path != PATH {
@@ -169,7 +176,11 @@ impl Server {
             Err(denied) => return self.unauthorized(&denied),
         };
         if let Err(wait) = self.rate.take(&who.caller) {
-            let mut response = of_rpc(StatusCode::TOO_MANY_REQUESTS, None, &RpcError::new(code::BUSY, "too many requests; wait a little"));
+            let mut response = of_rpc(
+                StatusCode::TOO_MANY_REQUESTS,
+                None,
+                &RpcError::new(code::BUSY, "too many requests; wait a little"),
+            );
             let seconds = wait.as_secs() + 1;
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
             return response;
@@ -235,7 +246,10 @@ impl Server {
             Auth::Issued(issuer) => match issuer.audience().parse::<axum::http::Uri>() {
                 Ok(uri) => match (uri.scheme_str(), uri.authority()) {
                     (Some(scheme), Some(authority)) => {
-                        format!(r#", resource_metadata="{scheme}://{authority}{METADATA}{}""#, uri.path().trim_end_matches('/'))
+                        format!(
+                            r#", resource_metadata="{scheme}://{authority}{METADATA}{}""#,
+                            uri.path().trim_end_matches('/')
+                        )
                     }
                     _ => String::new(),
                 },

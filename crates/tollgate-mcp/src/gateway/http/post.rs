@@ -37,11 +37,18 @@ impl Server {
         let body = match read {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                let error = RpcError::invalid_request(format!("a message has at most {} bytes", self.settings.max_body));
+                let error = RpcError::invalid_request(format!(
+                    "a message has at most {} bytes",
+                    self.settings.max_body
+                ));
                 return of_rpc(StatusCode::PAYLOAD_TOO_LARGE, None, &error);
             }
             Ok(Err(_)) | Err(_) => {
-                return of_rpc(StatusCode::REQUEST_TIMEOUT, None, &RpcError::invalid_request("the message did not come whole"));
+                return of_rpc(
+                    StatusCode::REQUEST_TIMEOUT,
+                    None,
+                    &RpcError::invalid_request("the message did not come whole"),
+                );
             }
         };
         self.message(headers, &body, who).await
@@ -53,7 +60,9 @@ impl Server {
             Ok(Message::Notification { method, params }) => self.beside(headers, who, |session| {
                 self.gateway.told(session, &method, params);
             }),
-            Ok(Message::Response { id, answer }) => self.beside(headers, who, |session| session.answered(id, answer)),
+            Ok(Message::Response { id, answer }) => {
+                self.beside(headers, who, |session| session.answered(id, answer))
+            }
             Err((id, error)) => of_rpc(StatusCode::BAD_REQUEST, id, &error),
         }
     }
@@ -80,7 +89,8 @@ impl Server {
             (Ok(version), Ok(meta)) => (version, meta),
             (Err(error), _) | (_, Err(error)) => return of_rpc(StatusCode::BAD_REQUEST, Some(id), &error),
         };
-        let stateless = version == Some(STATELESS) || meta.version.is_some() || request.method == "server/discover";
+        let stateless =
+            version == Some(STATELESS) || meta.version.is_some() || request.method == "server/discover";
         if stateless {
             return self.stateless(headers, &request, &meta, who).await;
         }
@@ -96,7 +106,11 @@ impl Server {
             Err((status, error)) => return of_rpc(status, Some(id), &error),
         };
         let Some(client) = session.client() else {
-            return of_rpc(StatusCode::BAD_REQUEST, Some(id), &RpcError::invalid_request("the session was not begun"));
+            return of_rpc(
+                StatusCode::BAD_REQUEST,
+                Some(id),
+                &RpcError::invalid_request("the session was not begun"),
+            );
         };
         let (outlet, messages) = Messages::new();
         let going = self.gateway.answer(&session, &client, &request, &meta, &outlet);
@@ -129,7 +143,13 @@ impl Server {
         response
     }
 
-    async fn stateless(&self, headers: &HeaderMap, request: &Request<'_>, meta: &Meta<'_>, who: &Identity) -> Response<Body> {
+    async fn stateless(
+        &self,
+        headers: &HeaderMap,
+        request: &Request<'_>,
+        meta: &Meta<'_>,
+        who: &Identity,
+    ) -> Response<Body> {
         let id = request.id;
         let known = headers::same_revision(headers, meta).and_then(|()| meta.stateless());
         let client = match known {
@@ -147,14 +167,23 @@ impl Server {
     }
 
     /// The session a request names. Without a name there is nothing to do; a name that is none is gone.
-    pub(super) fn session(&self, headers: &HeaderMap, who: &Identity) -> Result<Arc<Session>, (StatusCode, RpcError)> {
+    pub(super) fn session(
+        &self,
+        headers: &HeaderMap,
+        who: &Identity,
+    ) -> Result<Arc<Session>, (StatusCode, RpcError)> {
         let id = headers::only(headers, &SESSION).map_err(|error| (StatusCode::BAD_REQUEST, error))?;
         let Some(id) = id else {
-            let error = RpcError::invalid_request("begin a session with `initialize`, then name it in Mcp-Session-Id");
+            let error = RpcError::invalid_request(
+                "begin a session with `initialize`, then name it in Mcp-Session-Id",
+            );
             return Err((StatusCode::BAD_REQUEST, error));
         };
         self.sessions.get(id, who).ok_or_else(|| {
-            (StatusCode::NOT_FOUND, RpcError::invalid_request("there is no such session any more; begin another"))
+            (
+                StatusCode::NOT_FOUND,
+                RpcError::invalid_request("there is no such session any more; begin another"),
+            )
         })
     }
 
@@ -202,9 +231,10 @@ impl Legacy {
     fn status(self, error: Option<i32>) -> StatusCode {
         match (self, error) {
             (Self::No, Some(code::METHOD_NOT_FOUND)) => StatusCode::NOT_FOUND,
-            (Self::No, Some(code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION)) => {
-                StatusCode::BAD_REQUEST
-            }
+            (
+                Self::No,
+                Some(code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION),
+            ) => StatusCode::BAD_REQUEST,
             _ => StatusCode::OK,
         }
     }
@@ -225,7 +255,9 @@ pub(super) fn events(body: Body) -> Response<Body> {
 /// JSON comes in; JSON or events go out, as the server chooses.
 #[expect(clippy::result_large_err, reason = "made once, for a request that is refused")]
 fn acceptable(headers: &HeaderMap) -> Result<(), Response<Body>> {
-    let text = |name| headers.get(name).and_then(|value: &header::HeaderValue| value.to_str().ok()).unwrap_or_default();
+    let text = |name| {
+        headers.get(name).and_then(|value: &header::HeaderValue| value.to_str().ok()).unwrap_or_default()
+    };
     let kind = text(header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
         let error = RpcError::invalid_request("the Content-Type must be application/json");
@@ -233,9 +265,13 @@ fn acceptable(headers: &HeaderMap) -> Result<(), Response<Body>> {
     }
     let accepted = |wanted: &str| {
         let (family, _) = wanted.split_once('/').unwrap_or_default();
-        text(header::ACCEPT).split(',').map(|one| one.split(';').next().unwrap_or_default().trim()).any(|one| {
-            one.eq_ignore_ascii_case(wanted) || one == "*/*" || one.strip_suffix("/*").is_some_and(|any| any.eq_ignore_ascii_case(family))
-        })
+        text(header::ACCEPT).split(',').map(|one| one.split(';').next().unwrap_or_default().trim()).any(
+            |one| {
+                one.eq_ignore_ascii_case(wanted)
+                    || one == "*/*"
+                    || one.strip_suffix("/*").is_some_and(|any| any.eq_ignore_ascii_case(family))
+            },
+        )
     };
     if !accepted("application/json") || !accepted("text/event-stream") {
         let error = RpcError::invalid_request("Accept must have both application/json and text/event-stream");

@@ -92,7 +92,11 @@ pub(super) fn of_session(changes: watch::Receiver<u64>, over: CancellationToken)
 }
 
 /// A subscription: what was accepted first, then each change, and at the server's end the answer.
-pub(super) fn of_subscription(listening: Listening, changes: watch::Receiver<u64>, over: CancellationToken) -> Body {
+pub(super) fn of_subscription(
+    listening: Listening,
+    changes: watch::Receiver<u64>,
+    over: CancellationToken,
+) -> Body {
     let begins = event(&listening.acknowledged());
     let listening = Arc::new(listening);
     let (tools, told, ended) = (listening.tools, listening.clone(), listening);
