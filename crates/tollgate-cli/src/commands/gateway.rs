@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tollgate::{outcome::FolderResults, policy::Desk};
+use tollgate::{Registry, outcome::FolderResults, policy::Desk};
 use tollgate_mcp::gateway::{Asking, Gateway, Settings};
 use tollgate_store::ResultRead;
 
@@ -10,29 +10,67 @@ use crate::{
     args::{Environment, OnAsk, Shared, Shown},
     exit::Fault,
     mocks::Wanted,
+    servers::{Servers, tell_set_aside},
     words,
     world::{self, World},
 };
 
-/// The tools, and the gateway in front of them.
+/// The tools, the servers some of them are of, and the gateway in front of all.
 pub(super) struct Served {
     pub(super) world: World,
     pub(super) gateway: Gateway,
+    servers: Servers,
 }
+
+/// How long the first client waits for servers that are slow to start; the others come when they come.
+const START: Duration = Duration::from_secs(5);
+
+/// Changes that come together are told together.
+const TOGETHER: Duration = Duration::from_millis(100);
 
 impl Served {
     /// Builds both. Inside a runtime, so that bodies run on tasks of it.
-    pub(super) fn build(shared: &Shared, shown: &Shown) -> Result<Self, Fault> {
+    pub(super) async fn build(shared: &Shared, shown: &Shown) -> Result<Self, Fault> {
         let environment = Environment::read();
         // A person is there when a client can show a form; the gateway says so call by call.
-        let (world, asking) = World::build_asking(shared, Wanted::All, |desk| asking(shared, shown, desk))?;
+        let (mut world, asking) = World::build_asking(shared, Wanted::All, |desk| asking(shared, shown, desk))?;
         words::set_aside(&world.loaded);
-        offer_results(&world, shared, &environment)?;
+        world.loaded.registry = with_results(world.loaded.registry.clone(), shared, &environment)?;
+        let servers = Servers::load(shared, &world.config, &world.scope)?;
+        // Healthy servers are served at once; whoever takes longer is told of when it is there.
+        let _ = tokio::time::timeout(START, servers.upstreams.connect(tollgate_mcp::Wanted::All)).await;
+        servers.tell_trouble(|_| true);
+        tell_set_aside(servers.upstreams.apply(&world.gate, &world.loaded.registry).iter());
         world.recorder.watch(&world.gate);
         let mut settings = Settings::default();
         settings.threshold = shown.search_over;
         let gateway = Gateway::new(world.gate.clone(), (*world.scope).clone(), asking, settings);
-        Ok(Self { world, gateway })
+        let served = Self { world, gateway, servers };
+        served.follow_changes();
+        Ok(served)
+    }
+
+    /// Tools that come, go or change are offered as they are from then on, and clients are told.
+    fn follow_changes(&self) {
+        if self.servers.upstreams.is_empty() {
+            return;
+        }
+        let (upstreams, gateway) = (self.servers.upstreams.clone(), self.gateway.clone());
+        let (gate, base) = (self.world.gate.clone(), self.world.loaded.registry.clone());
+        let mut changes = upstreams.changes();
+        tokio::spawn(async move {
+            let mut told = gateway.tools();
+            while changes.changed().await.is_ok() {
+                tokio::time::sleep(TOGETHER).await;
+                changes.mark_unchanged();
+                upstreams.apply(&gate, &base);
+                let now = gateway.tools();
+                if now != told {
+                    told = now;
+                    gateway.tools_changed();
+                }
+            }
+        });
     }
 
     /// How many tools there are.
@@ -40,8 +78,9 @@ impl Served {
         self.world.gate.snapshot().reachable(self.world.scope.route.as_ref()).count()
     }
 
-    /// Writes down what is left.
-    pub(super) fn finish(&self) {
+    /// Ends the servers, and writes down what is left.
+    pub(super) async fn finish(&self) {
+        self.servers.upstreams.close().await;
         self.world.recorder.finish(&self.world.scope.run, 0, &[]);
     }
 }
@@ -60,20 +99,16 @@ fn asking(shared: &Shared, shown: &Shown, desk: Option<Arc<dyn Desk>>) -> Asking
 }
 
 /// Long results are put aside, so clients get the tool that reads them.
-fn offer_results(world: &World, shared: &Shared, environment: &Environment) -> Result<(), Fault> {
-    let registry = &world.loaded.registry;
+fn with_results(registry: Registry, shared: &Shared, environment: &Environment) -> Result<Registry, Fault> {
     let (Some(folder), Some(spawner)) =
         (world::results_folder(shared, environment), tollgate::guard::TokioSpawner::current())
     else {
-        return Ok(());
+        return Ok(registry);
     };
     if registry.specs().any(|spec| spec.name() == "result_read") {
-        return Ok(());
+        return Ok(registry);
     }
-    let results = FolderResults::new(folder, Arc::new(spawner));
-    let with = registry.clone().with(ResultRead::new(results)).map_err(|error| {
+    registry.with(ResultRead::new(FolderResults::new(folder, Arc::new(spawner)))).map_err(|error| {
         Fault::input(format!("`result_read` cannot be offered: {error}"), "please report this.")
-    })?;
-    world.gate.replace(with);
-    Ok(())
+    })
 }

@@ -17,10 +17,7 @@ pub(crate) fn run(shown: &Shown, shared: &Shared) -> Result<Exit, Fault> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
-    let served = {
-        let _inside = runtime.enter();
-        Served::build(shared, shown)?
-    };
+    let served = runtime.block_on(Served::build(shared, shown))?;
     // Files of our own: the standard library's stdout would hold back lines and lock for each.
     let own = |end: std::os::fd::BorrowedFd<'_>| end.try_clone_to_owned().map(File::from);
     let ends = own(std::io::stdin().as_fd()).and_then(|input| Ok((input, own(std::io::stdout().as_fd())?)));
@@ -42,7 +39,7 @@ pub(crate) fn run(shown: &Shown, shared: &Shared) -> Result<Exit, Fault> {
             () = stopped() => Ok(Exit::Interrupted),
         }
     });
-    served.finish();
+    runtime.block_on(served.finish());
     runtime.shutdown_background();
     exit
 }

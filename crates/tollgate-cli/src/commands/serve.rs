@@ -22,7 +22,7 @@ const RATE_BEYOND_LOOPBACK: u32 = 200;
 pub(crate) fn run(serve: &Serve, shared: &Shared) -> Result<Exit, Fault> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
-    let served = runtime.block_on(async { Served::build(shared, &serve.shown) })?;
+    let served = runtime.block_on(Served::build(shared, &serve.shown))?;
     let settings = settings(serve, &served)?;
     let exit = runtime.block_on(async {
         let listener = TcpListener::bind(serve.listen).await.map_err(|error| {
@@ -40,7 +40,7 @@ pub(crate) fn run(serve: &Serve, shared: &Shared) -> Result<Exit, Fault> {
         let ended = served.gateway.http(listener, settings, over).await;
         ended.map(|()| Exit::Done).map_err(|error| Fault::machine("serving", &error))
     });
-    served.finish();
+    runtime.block_on(served.finish());
     runtime.shutdown_background();
     exit
 }

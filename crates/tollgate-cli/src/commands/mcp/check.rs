@@ -26,7 +26,7 @@ use crate::{
 const FORM: Target = Target { provider: Provider::Anthropic, strict: false };
 
 pub(super) fn run(check: &McpCheck, shared: &Shared) -> Result<Exit, Fault> {
-    let scope = world::scope(shared)?;
+    let scope = world::scope(shared, &Environment::read())?;
     let config = Config::load(shared, &Environment::read(), scope.cwd())?;
     let servers = Servers::load(shared, &config, &scope)?;
     let wanted = check.name.as_deref().map_or(Wanted::All, Wanted::Server);
