@@ -265,7 +265,9 @@ const CLOSED: &str = "closed";
 fn confinement(sandbox: &Sandbox, asked: &Asked) -> Confinement {
     let found = sandbox.found();
     let holds = match found.level {
-        Level::L3 if found.inner => "bubblewrap, Landlock and seccomp hold commands: files, network, processes",
+        Level::L3 if found.inner => {
+            "bubblewrap, Landlock and seccomp hold commands: files, network, processes"
+        }
         Level::L3 => "bubblewrap and seccomp hold commands: files, network, processes",
         Level::L2 => "Landlock, seccomp and limits hold commands: files, network",
         Level::L1 => "nothing holds commands, so that each one needs a yes",

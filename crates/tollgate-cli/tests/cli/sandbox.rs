@@ -54,7 +54,9 @@ fn a_required_level_stands_in_a_file_or_in_the_environment_and_the_strictest_cou
 #[test]
 fn a_section_that_is_not_understood_stops_everything_with_its_place() {
     let world = World::new();
-    for (text, place) in [("required = \"L7\"", "tollgate.toml:2:12"), ("networks = true", "tollgate.toml:2:1")] {
+    for (text, place) in
+        [("required = \"L7\"", "tollgate.toml:2:12"), ("networks = true", "tollgate.toml:2:1")]
+    {
         world.file("tollgate.toml", format!("[sandbox]\n{text}\n"));
         let ran = shell(&world, "true", &[]);
         assert_eq!(ran.code, Some(2), "{ran:?}");
