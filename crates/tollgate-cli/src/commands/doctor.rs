@@ -288,6 +288,8 @@ impl From<mocks::File> for File {
     }
 }
 
+const CLOSED: &str = "closed";
+
 fn confinement(sandbox: &Sandbox, asked: &Asked) -> Confinement {
     let found = sandbox.found();
     let holds = match found.level {
@@ -304,7 +306,7 @@ fn confinement(sandbox: &Sandbox, asked: &Asked) -> Confinement {
         holds,
         missing: found.missing.clone(),
         required: required.map(Level::name),
-        network: if network == Some(true) { "open to commands that do more than read" } else { "closed" },
+        network: if network == Some(true) { "open to commands that do more than read" } else { CLOSED },
         readable,
         writable,
         environment,
@@ -377,7 +379,9 @@ fn told(report: &Report) -> String {
         if let Some(required) = found.required {
             line("", &format!("below {required} no command runs"));
         }
-        line("", &format!("the network is {}", found.network));
+        if found.network != CLOSED {
+            line("", &format!("the network is {}", found.network));
+        }
         let places = [("also read", &found.readable), ("also changed", &found.writable)];
         for (word, place) in places.into_iter().flat_map(|(word, all)| all.iter().map(move |one| (word, one)))
         {

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::process::CommandExt as _},
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
@@ -84,9 +84,13 @@ fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, Launc
     if let Some(folder) = &launch.folder {
         command.current_dir(folder);
     }
-    // A session of its own: no controlling terminal, so it can neither read what a person answers nor answer itself.
-    let session = ProcessSession.pre_spawn(&mut command, &CommandWrap::from(Command::new("")));
-    session.map_err(LaunchError::Machine)?;
+    if launch.wrapper.as_ref().is_some_and(|wrapper| wrapper.holds_terminal()) {
+        command.process_group(0);
+    } else {
+        // A session of its own: no controlling terminal, so it can neither read what a person answers nor answer itself.
+        let session = ProcessSession.pre_spawn(&mut command, &CommandWrap::from(Command::new("")));
+        session.map_err(LaunchError::Machine)?;
+    }
     if let Some(wrapper) = &launch.wrapper {
         wrapper.command(&mut command).map_err(LaunchError::Wrapper)?;
         wrapper.enter().map_err(LaunchError::Wrapper)?;

@@ -51,6 +51,12 @@ pub trait Wrapper: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// True where nothing that starts can open a terminal. A group of its own is enough then in the place of a session,
+    /// and starting it does not copy our memory.
+    fn holds_terminal(&self) -> bool {
+        false
+    }
+
     /// Runs on the same thread once the process is over and its group was ended, before anybody is told: ends what of
     /// it is left elsewhere, where the sandbox can tell.
     fn leave(&self) {}

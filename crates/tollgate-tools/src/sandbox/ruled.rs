@@ -58,6 +58,11 @@ impl Wrapper for Ruled {
         Ok(())
     }
 
+    fn holds_terminal(&self) -> bool {
+        // The rules open five devices, and no terminal is one of them.
+        true
+    }
+
     fn enter(&self) -> io::Result<()> {
         give_up_powers(self.survivors)?;
         let status = self.rules.try_clone()?.restrict_self().map_err(io::Error::other)?;

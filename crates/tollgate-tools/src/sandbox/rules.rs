@@ -1,6 +1,7 @@
 //! The Landlock rules of a command: what it may read, run and change. Made once for equal walls, and looked after.
 
 use std::{
+    collections::BTreeSet,
     io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
@@ -32,11 +33,13 @@ struct One {
     seen: Vec<Seen>,
 }
 
-/// A place as it was when the rule about it was made: rules are about files, and a name can get another one.
+/// Something as it was when the rules were made: rules are about files, and a name can get another one.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Seen {
-    path: PathBuf,
-    file: Option<(u64, u64)>,
+pub(super) enum Seen {
+    /// A place itself, by what it is.
+    Place(PathBuf, Option<[i64; 2]>),
+    /// A folder of many places, by when a name in it last changed.
+    Folder(PathBuf, Option<[i64; 4]>),
 }
 
 impl Made {
@@ -63,14 +66,36 @@ impl Made {
 }
 
 impl Seen {
-    fn now(path: PathBuf) -> Self {
-        let file = path.metadata().ok().map(|about| (about.dev(), about.ino()));
-        Self { path, file }
+    /// What tells that one of these places is another one: for those of the system the folders they are in, which are
+    /// fewer, and themselves where they are links; for all others themselves.
+    fn all<'p>(system: impl Iterator<Item = &'p Path>, others: impl Iterator<Item = &'p Path>) -> Vec<Self> {
+        let (mut folders, mut places) = (BTreeSet::new(), BTreeSet::new());
+        for place in system {
+            folders.extend(place.parent());
+            if place.is_symlink() {
+                places.insert(place);
+            }
+        }
+        places.extend(others);
+        let folders = folders.into_iter().map(|path| Self::Folder(path.to_owned(), changed(path)));
+        folders.chain(places.into_iter().map(|path| Self::Place(path.to_owned(), identity(path)))).collect()
     }
 
     fn is_still(&self) -> bool {
-        self.path.metadata().ok().map(|about| (about.dev(), about.ino())) == self.file
+        match self {
+            Self::Place(path, then) => identity(path) == *then,
+            Self::Folder(path, then) => changed(path) == *then,
+        }
     }
+}
+
+fn identity(path: &Path) -> Option<[i64; 2]> {
+    path.metadata().ok().map(|about| [about.dev().cast_signed(), about.ino().cast_signed()])
+}
+
+fn changed(path: &Path) -> Option<[i64; 4]> {
+    let about = path.metadata().ok()?;
+    Some([about.dev().cast_signed(), about.ino().cast_signed(), about.mtime(), about.mtime_nsec()])
 }
 
 /// True where the kernel keeps signals inside a command's own processes.
@@ -102,26 +127,29 @@ pub(super) fn make(walls: &Walls, extra: &[PathBuf]) -> io::Result<(RulesetCreat
     let named = |names: &'static [&'static str], access| names.iter().map(move |name| (name.into(), access));
     let given =
         |paths: &[PathBuf], access| paths.iter().map(|path| (path.clone(), access)).collect::<Vec<_>>();
-    let mut places: Vec<(PathBuf, BitFlags<AccessFs>)> = named(places::PROGRAMS, running)
+    let system: Vec<(PathBuf, BitFlags<AccessFs>)> = named(places::PROGRAMS, running)
         .chain(named(places::SETTINGS, looking))
         .chain(named(places::DEVICES, AccessFs::ReadFile | AccessFs::WriteFile))
         .chain(given(&places::tool_chains(), running))
-        .chain(given(&walls.readable, running))
-        .chain(given(extra, changing))
         .collect();
+    let mut others = given(&walls.readable, running);
+    others.extend(given(extra, changing));
     let open = given(&walls.writable, own).into_iter().chain(given(&walls.roots, own));
     if walls.confined == Confined::Reading && !walls.hidden.is_empty() {
         let hidden = walls.hidden.all();
         for (place, _) in open {
-            places.extend(carve::around(&place, &hidden, running, AccessFs::ReadDir.into())?);
+            others.extend(carve::around(&place, &hidden, running, AccessFs::ReadDir.into())?);
         }
     } else {
-        places.extend(open);
+        others.extend(open);
     }
-    let mut seen = Vec::with_capacity(places.len());
-    for (place, access) in places {
+    let path = |(place, _): &'_ (PathBuf, BitFlags<AccessFs>)| place.clone();
+    let (near, far): (Vec<_>, Vec<_>) =
+        (system.iter().map(path).collect(), others.iter().map(path).collect());
+    // Before the rules, so that what changes in between is seen the next time.
+    let seen = Seen::all(near.iter().map(PathBuf::as_path), far.iter().map(PathBuf::as_path));
+    for (place, access) in system.into_iter().chain(others) {
         allow(&mut rules, &place, access)?;
-        seen.push(Seen::now(place));
     }
     Ok((rules, seen))
 }
@@ -132,4 +160,32 @@ fn allow(rules: &mut RulesetCreated, place: &Path, access: BitFlags<AccessFs>) -
     let Ok(handle) = PathFd::new(place) else { return Ok(()) };
     let access = if metadata.is_dir() { access } else { access & AccessFs::from_file(WANTED) };
     rules.add_rule(PathBeneath::new(handle, access)).map(drop).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_made_anew_when_a_place_gets_another_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(path("etc")).unwrap();
+        for name in ["etc/hosts", "root", "target"] {
+            std::fs::write(path(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink(path("target"), path("etc/resolv.conf")).unwrap();
+        let replace = |name: &str| {
+            std::fs::write(path("new"), "").unwrap();
+            std::fs::rename(path("new"), path(name)).unwrap();
+        };
+        for name in ["etc/hosts", "target", "root"] {
+            let system = [path("etc/hosts"), path("etc/resolv.conf")];
+            let root = path("root");
+            let seen = Seen::all(system.iter().map(PathBuf::as_path), std::iter::once(root.as_path()));
+            assert!(seen.iter().all(Seen::is_still));
+            replace(name);
+            assert!(!seen.iter().all(Seen::is_still), "{name}");
+        }
+    }
 }
