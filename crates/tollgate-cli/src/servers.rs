@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use tollgate::{
@@ -12,7 +13,7 @@ use tollgate::{
 };
 use tollgate_mcp::{
     ServerConfig, Upstreams, Wanted, Wiring,
-    bridge::{PinStore, SetAside},
+    bridge::{Health, PinStore, SetAside},
     config::{SECTION, read_json, read_toml},
 };
 use tollgate_tools::process::{HostLauncher, is_ours};
@@ -31,6 +32,15 @@ pub(crate) const JSON_FILE: &str = ".mcp.json";
 
 /// No file of servers is larger.
 const MOST: u64 = 4 << 20;
+
+/// How long nobody minds waiting.
+const SOON: Duration = Duration::from_secs(1);
+
+/// How long everybody waits for servers that are slow to start.
+const START: Duration = Duration::from_secs(4);
+
+/// Changes that come together are told together.
+const TOGETHER: Duration = Duration::from_millis(100);
 
 /// Every server that is configured.
 #[derive(Debug)]
@@ -88,6 +98,39 @@ impl Servers {
         tell_set_aside(set_aside.iter().filter(|aside| meant(aside.server.as_str())));
         world.gate.replace(world.loaded.registry.clone());
         Ok(servers)
+    }
+
+    /// Connects to every server. Healthy ones are there at once; whoever takes longer comes when it comes.
+    pub(crate) async fn start(&self) {
+        let connecting = self.upstreams.connect(Wanted::All);
+        let mut connecting = std::pin::pin!(connecting);
+        if tokio::time::timeout(SOON, &mut connecting).await.is_err() {
+            let waiting = self
+                .upstreams
+                .status()
+                .into_iter()
+                .filter(|status| matches!(status.health, Health::Starting));
+            let names: Vec<_> = waiting.map(|status| status.name.to_string()).collect();
+            words::talk(&format!("note: waiting for the MCP servers: {}", names.join(", ")));
+            let _ = tokio::time::timeout(START, connecting).await;
+        }
+        self.tell_trouble(|_| true);
+    }
+
+    /// Whenever tools of a server come, go or change, `apply` is called; it runs between turns.
+    pub(crate) fn follow(&self, mut apply: impl FnMut(&Upstreams) + Send + 'static) {
+        if self.upstreams.is_empty() {
+            return;
+        }
+        let upstreams = self.upstreams.clone();
+        let mut changes = upstreams.changes();
+        tokio::spawn(async move {
+            while changes.changed().await.is_ok() {
+                tokio::time::sleep(TOGETHER).await;
+                changes.mark_unchanged();
+                apply(&upstreams);
+            }
+        });
     }
 
     /// Puts the tools of every server that is known into the registry.

@@ -22,24 +22,17 @@ pub(super) struct Served {
     servers: Servers,
 }
 
-/// How long the first client waits for servers that are slow to start; the others come when they come.
-const START: Duration = Duration::from_secs(5);
-
-/// Changes that come together are told together.
-const TOGETHER: Duration = Duration::from_millis(100);
-
 impl Served {
     /// Builds both. Inside a runtime, so that bodies run on tasks of it.
     pub(super) async fn build(shared: &Shared, shown: &Shown) -> Result<Self, Fault> {
         let environment = Environment::read();
         // A person is there when a client can show a form; the gateway says so call by call.
-        let (mut world, asking) = World::build_asking(shared, Wanted::All, |desk| asking(shared, shown, desk))?;
+        let (mut world, asking) =
+            World::build_asking(shared, Wanted::All, |desk| asking(shared, shown, desk))?;
         words::set_aside(&world.loaded);
         world.loaded.registry = with_results(world.loaded.registry.clone(), shared, &environment)?;
         let servers = Servers::load(shared, &world.config, &world.scope)?;
-        // Healthy servers are served at once; whoever takes longer is told of when it is there.
-        let _ = tokio::time::timeout(START, servers.upstreams.connect(tollgate_mcp::Wanted::All)).await;
-        servers.tell_trouble(|_| true);
+        servers.start().await;
         tell_set_aside(servers.upstreams.apply(&world.gate, &world.loaded.registry).iter());
         world.recorder.watch(&world.gate);
         let mut settings = Settings::default();
@@ -52,23 +45,15 @@ impl Served {
 
     /// Tools that come, go or change are offered as they are from then on, and clients are told.
     fn follow_changes(&self) {
-        if self.servers.upstreams.is_empty() {
-            return;
-        }
-        let (upstreams, gateway) = (self.servers.upstreams.clone(), self.gateway.clone());
-        let (gate, base) = (self.world.gate.clone(), self.world.loaded.registry.clone());
-        let mut changes = upstreams.changes();
-        tokio::spawn(async move {
-            let mut told = gateway.tools();
-            while changes.changed().await.is_ok() {
-                tokio::time::sleep(TOGETHER).await;
-                changes.mark_unchanged();
-                upstreams.apply(&gate, &base);
-                let now = gateway.tools();
-                if now != told {
-                    told = now;
-                    gateway.tools_changed();
-                }
+        let (gateway, gate) = (self.gateway.clone(), self.world.gate.clone());
+        let base = self.world.loaded.registry.clone();
+        let mut told = gateway.tools();
+        self.servers.follow(move |upstreams| {
+            upstreams.apply(&gate, &base);
+            let now = gateway.tools();
+            if now != told {
+                told = now;
+                gateway.tools_changed();
             }
         });
     }

@@ -43,6 +43,7 @@ pub(crate) async fn run(
         place.beside(screen);
     }
     let typing = types(&setup, args, shared, prompt.is_some())?;
+    let servers = setup.servers(shared).await?;
     let (teller, listener) = events();
     let agent = setup.agent(teller);
     let id = setup.id();
@@ -65,6 +66,7 @@ pub(crate) async fn run(
     let interrupts = tokio::spawn(interrupted(course.conversation.handle()));
     let stopped = course.go(prompt, typing).await;
     interrupts.abort();
+    servers.upstreams.close().await;
     Ok(course.close(stopped, args))
 }
 
