@@ -55,10 +55,11 @@ fn told(tree: &RunTrace, first: bool) -> String {
             turn = Some(call.turn);
             let _ = writeln!(text, "turn {}", call.turn);
             models(&mut text, tree, call.turn);
-            batches(&mut text, tree);
+            batches(&mut text, tree, call.turn);
         }
         one(&mut text, call);
     }
+    missed(&mut text, tree);
     questions(&mut text, tree);
     if let Some(reason) = &tree.stopped {
         let _ = writeln!(text, "stopped: {}", words::visible(reason));
@@ -99,13 +100,21 @@ fn questions(text: &mut String, tree: &RunTrace) {
 }
 
 /// The batches of the turn, where it had more than one call.
-fn batches(text: &mut String, tree: &RunTrace) {
-    for batch in tree.turns.iter().filter(|turn| turn["event"] == "batch") {
+fn batches(text: &mut String, tree: &RunTrace, turn: u32) {
+    let of_turn: Vec<&str> =
+        tree.calls.iter().filter(|call| call.turn == turn).map(|call| &*call.id).collect();
+    for batch in tree.turns.iter().filter(|event| event["event"] == "batch" && of_turn.len() > 1) {
         let calls: Vec<&str> =
             batch["calls"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let _ = writeln!(text, "  batch {}: {}", batch["index"], words::visible(&calls.join(", ")));
+        if calls.iter().all(|call| of_turn.contains(call)) {
+            let _ = writeln!(text, "  batch {}: {}", batch["index"], words::visible(&calls.join(", ")));
+        }
     }
-    for missed in tree.turns.iter().filter(|turn| turn["event"] == "missed") {
+}
+
+/// What observers could not keep up with.
+fn missed(text: &mut String, tree: &RunTrace) {
+    for missed in tree.turns.iter().filter(|event| event["event"] == "missed") {
         let _ = writeln!(text, "  [{} steps came too fast to be kept]", missed["count"]);
     }
 }
