@@ -6,6 +6,7 @@ use tokio::sync::mpsc;
 use tollgate_agent::{AgentEvent, Listener, event::What};
 
 use super::{
+    account::Account,
     screen::{Expand, Screen},
     watch::Watcher,
 };
@@ -31,17 +32,17 @@ pub(crate) struct Shown {
 const BEAT: Duration = Duration::from_millis(100);
 
 impl Show {
-    /// Begins to show what comes.
-    pub(crate) fn start(self, events: Listener) -> Result<Shown, Fault> {
+    /// Begins to show what comes, and to note what it costs.
+    pub(crate) fn start(self, events: Listener, account: Account) -> Result<Shown, Fault> {
         let (tell, tasks) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Handle::current();
         let thread = std::thread::Builder::new().name("tollgate-screen".to_owned());
-        let thread = thread.spawn(move || runtime.block_on(self.follow(events, &tell)));
+        let thread = thread.spawn(move || runtime.block_on(self.follow(events, account, &tell)));
         let thread = thread.map_err(|error| Fault::machine("starting", &error))?;
         Ok(Shown { tasks, thread })
     }
 
-    async fn follow(self, mut events: Listener, tell: &mpsc::UnboundedSender<()>) {
+    async fn follow(self, mut events: Listener, mut account: Account, tell: &mpsc::UnboundedSender<()>) {
         let mut place = match self {
             Self::Screen(screen, expand) => Place::Screen(screen.clone(), Watcher::new(screen, expand)),
             Self::Json => Place::Json,
@@ -60,6 +61,7 @@ impl Show {
             };
             let Some(event) = event else { break };
             let over = event.agent.is_none() && matches!(event.what, What::Stopped { .. });
+            account.see(&event);
             place.see(event);
             if over {
                 let _ = tell.send(());

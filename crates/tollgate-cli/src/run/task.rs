@@ -6,6 +6,7 @@ use tollgate_agent::{Conversation, Handle, Interruption, Part, Stopped, events, 
 
 use super::{
     Setup,
+    account::Account,
     args::Run,
     interact::{self, Typed},
     outcome,
@@ -60,7 +61,7 @@ pub(crate) async fn run(
         (None, true) => Show::Json,
         (None, false) => Show::Quiet,
     };
-    let shown = show.start(listener)?;
+    let shown = show.start(listener, Account::new(setup.world.recorder.store().cloned()))?;
     let mut course = Course { setup, conversation, shown, screen, text_to, moves };
     course.opening();
     let interrupts = tokio::spawn(interrupted(course.conversation.handle()));

@@ -210,7 +210,8 @@ fn duration(us: u64) -> String {
 }
 
 fn short(text: &str) -> String {
-    let shown: String = words::visible(text).chars().take(SHOWN).collect();
+    // On one line: where lines end is seen, and control characters are.
+    let shown: String = words::visible(&text.replace('\n', "⏎ ")).chars().take(SHOWN).collect();
     let more = text.chars().count().saturating_sub(SHOWN);
     if more == 0 { shown } else { format!("{shown} … {more} more") }
 }
