@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollgate::{Registry, catalog::RegistryError};
 use tollgate_tools::{
-    command::{Guard, Reading, Shell},
+    command::{Guard, Lasts, Reading, Shell},
     files::Files,
     journal::Journal,
     process::Environment as ChildEnvironment,
@@ -33,7 +33,7 @@ impl Held {
 pub(crate) fn registry(wanted: Wanted<'_>, held: Held) -> Result<Registry, Fault> {
     let guard = held.guard.clone();
     let search = Search::new().withholding(move |path| guard.says(path) > Reading::Allowed);
-    let shell = shell(held);
+    let shell = shell(held, wanted);
     let register = |only| register(&shell, &search, only);
     let registered = match wanted {
         Wanted::Tool(name) => match register(Some(name)) {
@@ -55,10 +55,12 @@ fn register(shell: &Arc<Shell>, search: &Search, only: Option<&str>) -> Result<R
 }
 
 /// The shell tools, with what a child may know of our environment.
-fn shell(held: Held) -> Arc<Shell> {
+fn shell(held: Held, wanted: Wanted<'_>) -> Arc<Shell> {
     let environment = Environment::read();
     let children = ChildEnvironment::of(environment.variables.iter().cloned(), &held.environment);
-    Shell::guarded(children, environment.home, held.sandbox, held.guard)
+    // A program that was started for one call ends with it.
+    let lasts = if matches!(wanted, Wanted::Tool(_)) { Lasts::Call } else { Lasts::Session };
+    Shell::lasting(children, environment.home, held.sandbox, held.guard, lasts)
 }
 
 /// What the tools changed, in the folder of the person's own data.

@@ -27,7 +27,17 @@ pub struct Shell {
     home: Option<PathBuf>,
     sandbox: Sandbox,
     guard: Guard,
+    lasts: Lasts,
     jobs: Jobs,
+}
+
+/// How long what a command leaves running can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasts {
+    /// One call: nobody comes back for it, so there are no jobs.
+    Call,
+    /// Many calls.
+    Session,
 }
 
 impl Shell {
@@ -48,7 +58,18 @@ impl Shell {
         sandbox: Sandbox,
         guard: Guard,
     ) -> Arc<Self> {
-        Arc::new(Self { environment, home, sandbox, guard, jobs: Jobs::default() })
+        Self::lasting(environment, home, sandbox, guard, Lasts::Session)
+    }
+
+    /// The same for a program that lasts so long.
+    pub fn lasting(
+        environment: Environment,
+        home: Option<PathBuf>,
+        sandbox: Sandbox,
+        guard: Guard,
+        lasts: Lasts,
+    ) -> Arc<Self> {
+        Arc::new(Self { environment, home, sandbox, guard, lasts, jobs: Jobs::default() })
     }
 
     /// The sandbox commands run in.

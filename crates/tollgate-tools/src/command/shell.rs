@@ -15,7 +15,7 @@ use tollgate::{
     tool::{Interrupt, Timeouts},
 };
 
-use super::{Shell, effects, job::Job, words};
+use super::{Lasts, Shell, effects, job::Job, words};
 use crate::{
     blocking::off_thread,
     builtin::builtin,
@@ -93,6 +93,12 @@ impl Tool for ShellTool {
             let reason = format!("The folder {} is not there, so nothing can run in it.", folder.display());
             return Err(Refusal::new(RefusalCode::InvalidValue, reason));
         }
+        if args.background && self.0.lasts == Lasts::Call {
+            let reason =
+                "This program ends with the call, and its jobs with it: nobody could come back for one.";
+            return Err(Refusal::new(RefusalCode::InvalidValue, reason)
+                .with_hint("Leave out background, and give timeout_ms where it may take long."));
+        }
         self.0.sandbox.allowed()
     }
 
@@ -144,6 +150,11 @@ impl Tool for ShellTool {
                 return Err(stopped(only_reads));
             }
             () = tokio::time::sleep(limit) => {
+                if self.0.lasts == Lasts::Call {
+                    job.end().await;
+                    notes.push(format!("It was not over after {} ms.", limit.as_millis()));
+                    return Ok(self.0.told(&job, None, notes));
+                }
                 let number = self.0.jobs.keep(job.clone());
                 let took = limit.as_millis();
                 notes.push(format!(

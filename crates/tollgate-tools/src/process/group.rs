@@ -45,6 +45,9 @@ struct Group {
     reaped: Mutex<bool>,
 }
 
+/// How much of what a process says may wait for us.
+const PIPE: usize = 1 << 20;
+
 /// Starts a process on a thread of its own, which waits for its end, ends what it left behind, and reaps it.
 ///
 /// A thread rather than a task: it reaps even where the runtime is gone, and a sandbox can be entered on it.
@@ -105,6 +108,10 @@ fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, Launc
 fn watch_over(mut child: Child, launch: &Launch, started: oneshot::Sender<Started>) {
     let (ends, ended) = watch::channel(None);
     let group = Arc::new(Group { leader: Pid::from_child(&child), reaped: Mutex::new(false) });
+    if let Some(stdout) = &child.stdout {
+        // Whoever says much waits for us less often. Where there is no room for it, it stays as it is.
+        let _ = rustix::pipe::fcntl_setpipe_size(stdout, PIPE);
+    }
     let stdin = child.stdin.take().map(OwnedFd::from);
     let pipes = match (child.stdout.take(), child.stderr.take()) {
         (Some(stdout), Some(stderr)) => Ok([stdout.into(), stderr.into()]),

@@ -297,12 +297,12 @@ impl Sandbox {
         }
     }
 
-    /// A first line for bash that sets limits for it and everything it starts.
+    /// Words before the line for bash that set limits for it and everything it starts.
     pub fn limits(&self) -> &'static str {
         match self.level() {
             Level::L1 => "",
             // Open files, processes, size of one file (10 GiB), memory of one process (16 GiB), no core dumps.
-            Level::L2 | Level::L3 => "ulimit -n 4096 -u 4096 -f 10485760 -v 16777216 -c 0 2>/dev/null\n",
+            Level::L2 | Level::L3 => "ulimit -n 4096 -u 4096 -f 10485760 -v 16777216 -c 0 2>/dev/null; ",
         }
     }
 
