@@ -258,11 +258,10 @@ impl Found {
         environment: &Environment,
     ) -> Result<(), Fault> {
         let places = working.ancestors().map(|folder| folder.join(JSON_FILE));
-        let Some((path, text)) =
-            places.into_iter().find_map(|path| Some((read(&path)?, path))).map(|(text, path)| (path, text))
-        else {
-            return Ok(());
-        };
+        // An empty one names no servers. While a command runs, the sandbox has one in the place of a file that is not
+        // there, so that the command cannot make it.
+        let found = places.into_iter().find_map(|path| Some((read(&path)?, path)));
+        let Some((text, path)) = found.filter(|(text, _)| !text.trim().is_empty()) else { return Ok(()) };
         let trust = sources.trust_of(&path, &text);
         for server in of_json(&path, &text, environment)? {
             self.take(server, &path, trust);
