@@ -113,6 +113,9 @@ pub(crate) struct TraceShow {
     /// Go on showing what is recorded, until interrupted
     #[arg(long)]
     pub(crate) follow: bool,
+    /// One line for each call
+    #[arg(long)]
+    pub(crate) brief: bool,
     #[command(flatten)]
     shared: Shared,
 }
@@ -641,9 +644,9 @@ impl Command {
 }
 
 impl TraceShow {
-    /// One run, whole.
+    /// One run, in brief.
     pub(crate) fn of(run: String) -> Self {
-        Self { run: Some(run), follow: false, shared: Shared::default() }
+        Self { run: Some(run), follow: false, brief: true, shared: Shared::default() }
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) async fn run(
     };
     let shown = show.start(listener)?;
     let mut course = Course { setup, conversation, shown, screen, text_to, moves };
-    course.opening();
+    course.opening(stage);
     let interrupts = tokio::spawn(interrupted(course.conversation.handle()));
     let stopped = course.go(prompt, typing).await;
     interrupts.abort();
@@ -100,14 +100,14 @@ struct Course {
 
 impl Course {
     /// What the person should know before anything happens.
-    fn opening(&self) {
+    fn opening(&self, stage: Stage) {
         let setup = &self.setup;
         words::set_aside(&setup.world.loaded);
         for inert in &setup.settings.inert {
             words::talk(&format!("note: {}", words::visible(inert)));
         }
         setup.instructions.unread.iter().for_each(|unread| words::talk(&format!("note: {unread}")));
-        let Some(screen) = &self.screen else { return };
+        let Some(screen) = self.screen.as_ref().filter(|_| stage == Stage::Usual) else { return };
         let how = if setup.taken_up.is_some() { "goes on with" } else { "is" };
         let folder = setup.world.scope.cwd().display();
         screen.note(&format!(

@@ -25,7 +25,11 @@ pub(crate) fn run(show: &TraceShow, shared: &Shared, store: &Store) -> Result<Ex
         let entries = store.journal(&run, after).map_err(|error| store::fault(&error))?;
         if let Some(last) = entries.last() {
             let tree = RunTrace::of(&run, &entries);
-            let text = if shared.json { words::json(&tree) } else { told(&tree, after == 0) };
+            let text = match (shared.json, show.brief) {
+                (true, _) => words::json(&tree),
+                (false, true) => brief(&tree),
+                (false, false) => told(&tree, after == 0),
+            };
             words::data(&text)?;
             after = last.seq;
         }
@@ -44,28 +48,48 @@ fn told(tree: &RunTrace, first: bool) -> String {
     if tree.pruned > 0 {
         let _ = writeln!(text, "  [{} rows were pruned]", tree.pruned);
     }
-    let mut turn = None;
-    for call in &tree.calls {
-        if turn != Some(call.turn) {
-            turn = Some(call.turn);
-            let _ = writeln!(text, "turn {}", call.turn);
-            batches(&mut text, tree);
+    for missed in tree.turns.iter().filter(|turn| turn["event"] == "missed") {
+        let _ = writeln!(text, "  [{} steps came too fast to be kept]", missed["count"]);
+    }
+    let mut batches = tree.turns.iter().filter(|turn| turn["event"] == "batch").peekable();
+    for calls in tree.calls.chunk_by(|one, next| one.turn == next.turn) {
+        let _ = writeln!(text, "turn {}", calls[0].turn);
+        // Batches follow one another as turns do, and a turn's are those of its calls.
+        let mut left = calls.len();
+        while let Some(batch) = batches.next_if(|batch| of_turn(batch, calls, left)) {
+            let ids: Vec<&str> = ids(batch).collect();
+            left -= ids.len();
+            let _ = writeln!(text, "  batch {}: {}", batch["index"], words::visible(&ids.join(", ")));
         }
-        one(&mut text, call);
+        calls.iter().for_each(|call| one(&mut text, call));
     }
     text
 }
 
-/// The batches of the turn, where it had more than one call.
-fn batches(text: &mut String, tree: &RunTrace) {
-    for batch in tree.turns.iter().filter(|turn| turn["event"] == "batch") {
-        let calls: Vec<&str> =
-            batch["calls"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let _ = writeln!(text, "  batch {}: {}", batch["index"], words::visible(&calls.join(", ")));
-    }
-    for missed in tree.turns.iter().filter(|turn| turn["event"] == "missed") {
-        let _ = writeln!(text, "  [{} steps came too fast to be kept]", missed["count"]);
-    }
+fn ids(batch: &Value) -> impl Iterator<Item = &str> {
+    batch["calls"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn of_turn(batch: &Value, calls: &[CallTrace], left: usize) -> bool {
+    ids(batch).count() <= left && ids(batch).all(|id| calls.iter().any(|call| call.id == id))
+}
+
+/// One line for each call: when it came, what it was, how it ended, and who said so.
+fn brief(tree: &RunTrace) -> String {
+    let line = |call: &CallTrace| {
+        let answer = &call.answer;
+        let said = answer["rule"].as_str().or(answer["code"].as_str());
+        let why = call.by.as_deref().or(said).unwrap_or_default();
+        let took = call.took_us.map_or(String::new(), duration);
+        format!(
+            "turn {:<3} {:<10} {:<8} {took:>9}  {}\n",
+            call.turn,
+            words::visible(&call.tool),
+            call.status(),
+            words::visible(why)
+        )
+    };
+    tree.calls.iter().map(line).collect()
 }
 
 fn one(text: &mut String, call: &CallTrace) {
