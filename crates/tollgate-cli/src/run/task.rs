@@ -78,9 +78,8 @@ fn types(setup: &Setup, args: &Run, shared: &Shared, has_prompt: bool) -> Result
     let quiet = args.print || shared.json;
     let here = setup.world.terminal.is_some() && std::io::stdin().is_terminal() && !quiet;
     match (has_prompt, here, &setup.taken_up) {
-        (true, ..) => Ok(Typing::No),
         (false, true, _) => Ok(Typing::Yes),
-        (false, false, Some(_)) => Ok(Typing::No),
+        (true, ..) | (false, false, Some(_)) => Ok(Typing::No),
         (false, false, None) => {
             let hint = "give it as an argument, or `-` to read it from stdin.";
             Err(Fault::usage("there is no prompt, and no terminal to type one at", hint))

@@ -1,6 +1,6 @@
 //! What an agent tells becomes what a person sees.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, fmt::Write as _, time::Duration};
 
 use tollgate::{
     tool::{CallId, RunId},
@@ -47,7 +47,7 @@ impl Watcher {
             What::CallProposed { id, tool, input, purpose } => {
                 let mut title = about::title(&tool, &input);
                 if let Some(purpose) = purpose {
-                    title.push_str(&format!("  ({})", visible(purpose.trim())));
+                    let _ = write!(title, "  ({})", visible(purpose.trim()));
                 }
                 let key = self.propose(&event.run, id, depth);
                 self.screen.proposed(key, depth, title);
@@ -168,11 +168,11 @@ impl Watcher {
 fn costs(usage: Usage, microdollars: u64, total: &Spent) -> String {
     let mut line = format!("{} in", grouped(usage.input_tokens));
     if usage.cache_read_tokens > 0 {
-        line.push_str(&format!(" ({} cached)", grouped(usage.cache_read_tokens)));
+        let _ = write!(line, " ({} cached)", grouped(usage.cache_read_tokens));
     }
-    line.push_str(&format!(", {} out", grouped(usage.output_tokens)));
+    let _ = write!(line, ", {} out", grouped(usage.output_tokens));
     if total.microdollars > 0 {
-        line.push_str(&format!(", {}; in all {}", money(microdollars), money(total.microdollars)));
+        let _ = write!(line, ", {}; in all {}", money(microdollars), money(total.microdollars));
     }
     line
 }
@@ -205,7 +205,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -57,7 +57,10 @@ pub(super) fn run(shared: &Shared) -> Result<Exit, Fault> {
         return Ok(ended.exit);
     }
     if !shared.no_store && store::place(&Environment::read())?.is_some() {
-        words::data(&format!("\nWhat was recorded, and who allowed it (tollgate trace show {}):", ended.session))?;
+        words::data(&format!(
+            "\nWhat was recorded, and who allowed it (tollgate trace show {}):",
+            ended.session
+        ))?;
         trace::run(&Trace::Show(TraceShow::of(ended.session)), &rules)?;
     }
     words::data(&format!("\n{CLOSING}"))?;
