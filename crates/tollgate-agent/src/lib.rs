@@ -29,5 +29,5 @@ pub use machine::{Limits, Machine, Spent, StopReason};
 pub use open::open;
 pub use person::{Inquiry, NoPerson, Person};
 pub use role::Role;
-pub use runner::{Agent, AgentBuilder, Conversation, Handle, Interruption, Price, Stopped};
+pub use runner::{Agent, AgentBuilder, Conversation, Handle, Interruption, Price, Stopped, prices};
 pub use tools::{Desk, DeskBuilder, DeskError, ModelSource, TodoItem, TodoState};

@@ -107,6 +107,11 @@ impl Tollgate {
     pub fn refresh(&self) {
         self.breakers().refresh();
         let mut registry = self.registry();
+        let pipeline = self.pinned();
+        // What was made of the list (offers, the search index) is kept with it while it stays the same.
+        if pipeline.snapshot.still_holds(&registry, &*pipeline.policy, &self.inner.loaded) {
+            return;
+        }
         let same = registry.clone();
         self.pin(&mut registry, same);
     }

@@ -3,9 +3,13 @@
 use std::collections::HashSet;
 
 use sha2::{Digest as _, Sha256};
+use tollgate::wire::Provider;
 
-/// The longest id that is taken everywhere.
-const LONGEST: usize = 64;
+/// The longest id that is taken everywhere, chat completions being the strictest.
+const LONGEST: usize = 40;
+
+/// The longest name that is taken everywhere.
+const LONGEST_NAME: usize = 64;
 
 /// The ids that stand in a projected history.
 #[derive(Debug, Clone, Default)]
@@ -14,14 +18,19 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// An id that stands as it came: the provider that gave it takes it back.
-    pub(super) fn keep(&mut self, id: &str) {
-        self.used.insert(id.to_owned());
+    /// The id of a call of the same provider, which takes it back as it came, unless it came before: then another one.
+    pub(super) fn keep(&mut self, provider: Provider, id: &str) -> String {
+        let good = match provider {
+            Provider::Anthropic => is_legal(id, 64),
+            Provider::OpenAiResponses => id.len() <= 64,
+            Provider::OpenAiChat => id.len() <= LONGEST,
+        };
+        if good && self.used.insert(id.to_owned()) { id.to_owned() } else { self.fit(id) }
     }
 
     /// A legal id for a call of another provider, none that stands already. The same history gives the same ids.
     pub(super) fn fit(&mut self, id: &str) -> String {
-        let mut fitting = if is_legal(id) { id.to_owned() } else { hashed(id) };
+        let mut fitting = if is_legal(id, LONGEST) { id.to_owned() } else { hashed(id) };
         let mut again = 1;
         while !self.used.insert(fitting.clone()) {
             again += 1;
@@ -31,9 +40,9 @@ impl Ids {
     }
 }
 
-fn is_legal(id: &str) -> bool {
+fn is_legal(id: &str, longest: usize) -> bool {
     !id.is_empty()
-        && id.len() <= LONGEST
+        && id.len() <= longest
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
@@ -53,7 +62,7 @@ pub(super) fn fit_name(name: &str) -> String {
     };
     let fitting: String = joined
         .chars()
-        .take(LONGEST)
+        .take(LONGEST_NAME)
         .map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' })
         .collect();
     if fitting.is_empty() { "unnamed".to_owned() } else { fitting }

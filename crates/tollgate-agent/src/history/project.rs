@@ -8,7 +8,7 @@ use tollgate::{
     wire::{self, Provider, RepairReport},
 };
 
-use super::{Entry, History, Turn, ids::Ids, render};
+use super::{Entry, History, ids::Ids, render};
 
 /// The messages of one provider that a history stands for, kept between turns.
 ///
@@ -25,6 +25,8 @@ pub struct Projection {
     ids: Ids,
     /// The ids of the last turn that stand changed.
     renamed: Vec<(CallId, String)>,
+    /// The items of the last turn, where the kind of its calls matters to their answers.
+    items: Value,
     /// Where the last turn of the model begins: what comes after it may still be wrong.
     last_turn: usize,
 }
@@ -40,6 +42,7 @@ impl Projection {
             edition: 0,
             ids: Ids::default(),
             renamed: Vec::new(),
+            items: Value::Null,
             last_turn: 0,
         }
     }
@@ -59,21 +62,14 @@ impl Projection {
             return RepairReport::default();
         }
         let checked_from = self.last_turn;
-        let mut turn = history.entries()[..self.done].iter().rev().find_map(|entry| match entry {
-            Entry::Model(turn) => Some(&**turn),
-            _ => None,
-        });
         for entry in &history.entries()[self.done..] {
-            self.add(entry, turn);
-            if let Entry::Model(latest) = entry {
-                turn = Some(latest);
-            }
+            self.add(entry);
         }
         self.done = history.len();
         self.put_right(checked_from)
     }
 
-    fn add(&mut self, entry: &Entry, turn: Option<&Turn>) {
+    fn add(&mut self, entry: &Entry) {
         let provider = self.provider;
         match entry {
             Entry::Person { parts } => self.append(render::person(provider, parts)),
@@ -86,12 +82,15 @@ impl Projection {
                     render::foreign(provider, turn, &mut self.ids)
                 };
                 self.renamed = rendered.renamed;
+                if provider == Provider::OpenAiResponses {
+                    self.items = Value::Array(rendered.messages.clone());
+                }
                 self.last_turn = self.messages.len();
                 rendered.messages.into_iter().for_each(|message| self.append(message));
                 self.last_turn = self.last_turn.min(self.messages.len().saturating_sub(1));
             }
             Entry::Results { answers } => {
-                for message in render::results(provider, turn, &self.renamed, answers) {
+                for message in render::results(provider, &self.items, &self.renamed, answers) {
                     self.append(message);
                 }
             }

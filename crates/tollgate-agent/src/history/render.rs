@@ -67,13 +67,43 @@ pub(super) struct Rendered {
 
 /// A turn of this very model keeps its own items.
 pub(super) fn own(provider: Provider, turn: &Turn, ids: &mut Ids) -> Rendered {
-    turn.calls.iter().for_each(|call| ids.keep(call.id.as_str()));
-    let messages = match (provider, &turn.message) {
+    let renamed: Vec<(CallId, String)> = turn
+        .calls
+        .iter()
+        .map(|call| (call.id.clone(), ids.keep(provider, call.id.as_str())))
+        .filter(|(from, id)| from.as_str() != id)
+        .collect();
+    let mut messages = match (provider, &turn.message) {
         (Provider::OpenAiResponses, Value::Array(items)) => items.clone(),
         (_, Value::Null) => Vec::new(),
         (_, message) => vec![message.clone()],
     };
-    Rendered { messages, renamed: Vec::new() }
+    if !renamed.is_empty() {
+        messages.iter_mut().for_each(|message| rename(provider, message, &renamed));
+    }
+    Rendered { messages, renamed }
+}
+
+/// Puts the new ids where the old ones stand in a provider's own message.
+fn rename(provider: Provider, message: &mut Value, renamed: &[(CallId, String)]) {
+    let change = |call: &mut Value, key: &str| {
+        let new = call[key].as_str().and_then(|old| renamed.iter().find(|(from, _)| from.as_str() == old));
+        if let Some((_, new)) = new {
+            call[key] = json!(new);
+        }
+    };
+    match provider {
+        Provider::Anthropic => {
+            let blocks = message["content"].as_array_mut().into_iter().flatten();
+            blocks.filter(|block| block["type"] == "tool_use").for_each(|block| change(block, "id"));
+        }
+        Provider::OpenAiResponses if message.get("call_id").is_some() => change(message, "call_id"),
+        Provider::OpenAiResponses => {}
+        Provider::OpenAiChat => {
+            let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+            calls.into_iter().flatten().for_each(|call| change(call, "id"));
+        }
+    }
 }
 
 /// A turn of another model says and calls the same; its thoughts stay with whom they are signed for.
@@ -148,7 +178,7 @@ fn chat(text: Option<&str>, calls: &[Called<'_>]) -> Vec<Value> {
 /// The answers to a turn, under the ids it was written with.
 pub(super) fn results(
     provider: Provider,
-    turn: Option<&Turn>,
+    turn: &Value,
     renamed: &[(CallId, String)],
     answers: &[super::Kept],
 ) -> Vec<Value> {
@@ -162,8 +192,7 @@ pub(super) fn results(
             answer
         })
         .collect();
-    let message = turn.filter(|_| renamed.is_empty()).map_or(&Value::Null, |turn| &turn.message);
-    match wire::results_for(provider, message, &answers) {
+    match wire::results_for(provider, turn, &answers) {
         Value::Array(messages) => messages,
         message => vec![message],
     }

@@ -56,7 +56,7 @@ impl Machine {
                 let said = format!("{} Nothing ran. Propose each call again, whole.", faults.join(" "));
                 self.stumble(said, reason);
             }
-            StopWord::PauseTurn => self.ask(),
+            StopWord::PauseTurn => self.paused(),
             StopWord::MaxTokens => {
                 self.stumble(format!("{reason} Go on exactly where it ends, in shorter pieces."), reason);
             }
@@ -67,6 +67,22 @@ impl Machine {
                 self.end(StopReason::CutShort { why: reason.to_owned() });
             }
         }
+    }
+
+    /// A paused turn goes back as it is, where it ends with work of the provider's own; any other end is one.
+    fn paused(&mut self) {
+        let own_work = match self.history.entries().last() {
+            Some(Entry::Model(turn)) => turn.message["content"].as_array().is_some_and(|blocks| {
+                let kind = blocks.last().and_then(|block| block["type"].as_str()).unwrap_or_default();
+                kind == "server_tool_use" || kind.ends_with("_tool_result")
+            }),
+            _ => false,
+        };
+        if !own_work {
+            let text = "Go on.".to_owned();
+            self.history.push(Entry::Context { text, from: "tollgate".to_owned() });
+        }
+        self.ask();
     }
 
     /// Tells the model what went wrong and asks again, a few times in a row.

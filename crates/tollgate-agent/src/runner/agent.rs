@@ -1,6 +1,6 @@
 //! What an agent is made of: a model, a gate, a place to work in, and what it may spend.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tollgate::{Scope, Tollgate, outcome::ResultStore, tool::RunId, wire::Usage};
 
@@ -10,12 +10,21 @@ use crate::{
     history::Part,
     machine::{Limits, Spent},
     model::Model,
+    price::Models,
     session::{Forgotten, Header, SessionFault, SessionStore},
     tools::Desk,
 };
 
 /// What a turn of a model costs, in millionths of a dollar.
 pub type Price = Arc<dyn Fn(&dyn Model, &Usage) -> u64 + Send + Sync>;
+
+/// Prices by a table of models; what is not in it costs nothing.
+pub fn prices(models: Models) -> Price {
+    Arc::new(move |model, usage| {
+        let cost = models.cost(model.name(), model.provider(), usage);
+        cost.map_or(0, |money| money.nanos().div_ceil(1_000))
+    })
+}
 
 /// An agent, ready to take up conversations. Cheap to clone.
 #[derive(Clone)]
@@ -45,6 +54,7 @@ pub(crate) struct Config {
     pub(crate) strict: bool,
     pub(crate) plan: bool,
     pub(crate) durable_ledger: bool,
+    pub(crate) retry_pause: Duration,
     pub(crate) window: Option<u64>,
     /// Who sent it out.
     pub(crate) parent: Option<Parent>,
@@ -88,6 +98,7 @@ impl Agent {
                 strict: false,
                 plan: false,
                 durable_ledger: false,
+                retry_pause: Duration::from_millis(500),
                 window: None,
                 parent: None,
             },
@@ -152,6 +163,12 @@ impl AgentBuilder {
         self
     }
 
+    /// Conversations are not written down, whatever was said before.
+    pub fn unkept(mut self) -> Self {
+        self.config.sessions = None;
+        self
+    }
+
     /// Where old results go when the window fills; the gate's own store, so that `result_read` finds them. Without
     /// it they are left out for good.
     pub fn results(mut self, results: Arc<dyn ResultStore>) -> Self {
@@ -211,6 +228,12 @@ impl AgentBuilder {
     /// Otherwise a call with effects that was open when the process ended is answered as `unknown` and not run.
     pub fn durable_ledger(mut self, durable: bool) -> Self {
         self.config.durable_ledger = durable;
+        self
+    }
+
+    /// How long to wait before an answer that broke off is asked for again, where the provider says nothing.
+    pub fn retry_pause(mut self, pause: Duration) -> Self {
+        self.config.retry_pause = pause;
         self
     }
 

@@ -9,8 +9,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tollgate::{
     Proposed, Settled, TurnStream,
+    catalog::Snapshot,
     tool::Scope,
-    wire::{ModelTurn, TurnEvent},
+    wire::{ModelTurn, Provider, TurnEvent},
 };
 
 use super::{
@@ -21,7 +22,7 @@ use crate::{
     event::What,
     history::{StopWord, Turn},
     machine::{Answered, Fact, ModelFault, StopReason, Then},
-    model::{Broken, Caching, ErrorKind, ModelError, Request, Step, ToolChoice},
+    model::{Broken, Caching, ErrorKind, ModelError, Request, Step, ToolChoice, recover},
 };
 
 /// How often steps of running calls are told.
@@ -31,6 +32,7 @@ const TICK: Duration = Duration::from_millis(20);
 pub(super) struct Coming {
     pub(super) scope: Arc<Scope>,
     pub(super) offer: Arc<Offer>,
+    pub(super) snapshot: Arc<Snapshot>,
     pub(super) stream: TurnStream,
     pub(super) interrupter: tollgate::Interrupter,
     /// Answers as they come.
@@ -77,9 +79,10 @@ impl Conversation {
         });
         let shape = self.shape();
         let offer = self.offers.of(pinned.snapshot(), shape, scope.route.as_ref());
+        let snapshot = self.config.gate.snapshot();
         let interrupter = pinned.interrupter();
         let stream = pinned.streaming();
-        Coming { scope, offer, stream, interrupter, answers, pushed: Vec::new(), early: Vec::new() }
+        Coming { scope, offer, snapshot, stream, interrupter, answers, pushed: Vec::new(), early: Vec::new() }
     }
 
     pub(super) fn shape(&self) -> Shape {
@@ -168,6 +171,7 @@ impl Conversation {
 
     /// The turn is whole: it is written down, and then its calls run.
     async fn whole(&mut self, turn: ModelTurn, coming: Coming) -> Result<(), StopReason> {
+        let turn = self.meant(turn, &coming);
         let calls: Vec<Proposed> = turn.calls.iter().map(|call| coming.offer.inward(call)).collect();
         self.answered(&turn, &calls);
         if calls.is_empty() {
@@ -187,6 +191,19 @@ impl Conversation {
         self.settle(&turn, calls, coming).await;
         self.worked(began);
         Ok(())
+    }
+
+    /// The turn with the calls that a small model wrote into its text, where it did; those are served by the open
+    /// APIs, and nobody else's JSON is taken for a call.
+    fn meant(&self, turn: ModelTurn, coming: &Coming) -> ModelTurn {
+        let provider = self.config.model.provider();
+        if provider == Provider::Anthropic || !turn.calls.is_empty() {
+            return turn;
+        }
+        let seed = format!("{}/{}", self.id, self.machine.turn());
+        let route = coming.scope.route.as_ref();
+        let is_call = |call: &Proposed| coming.snapshot.takes(&coming.offer.inward(call), route);
+        recover(&turn, provider, &seed, is_call).unwrap_or(turn)
     }
 
     /// Charges for the turn and puts it into the history.
@@ -224,7 +241,7 @@ impl Conversation {
         }
         self.event(What::Discarded { why: why.clone() });
         drop(coming.stream.cut(&format!("The answer broke off: {why}.")).await);
-        self.fact(Fact::Failed(fault(&broken.error)));
+        self.fact(Fact::Failed(fault(&broken.error, self.config.retry_pause)));
     }
 
     /// Counts time at work; a limit that is reached shows at once.
@@ -243,12 +260,12 @@ impl Conversation {
 }
 
 /// What a failed request means for the loop.
-fn fault(error: &ModelError) -> ModelFault {
+fn fault(error: &ModelError, pause: Duration) -> ModelFault {
     let then = match error.kind() {
         ErrorKind::Cancelled => Then::Cancelled,
         ErrorKind::ContextOverflow => Then::TooLong,
         // Part of the answer had come, or the client has tried as often as it may: a little later, once more.
-        _ if error.is_transient() => Then::Again { after_ms: error.retry_after().map_or(500, millis) },
+        _ if error.is_transient() => Then::Again { after_ms: millis(error.retry_after().unwrap_or(pause)) },
         _ => Then::GiveUp,
     };
     ModelFault {

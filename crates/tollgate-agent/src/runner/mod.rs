@@ -12,7 +12,7 @@ mod resume;
 mod room;
 mod watch;
 
-pub use agent::{Agent, AgentBuilder, Price};
+pub use agent::{Agent, AgentBuilder, Price, prices};
 pub use control::{Handle, Interruption};
 pub use conversation::{Conversation, Stopped};
 

@@ -77,9 +77,4 @@ impl Offer {
         let call = if self.asked.contains(&call.name) { purpose::taken_off(call) } else { call };
         self.wire.inward(call)
     }
-
-    /// The names the model was shown.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.wire.tools.iter().map(|tool| tool.name.as_str())
-    }
 }

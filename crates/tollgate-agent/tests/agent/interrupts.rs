@@ -65,8 +65,10 @@ async fn a_tool_that_blocks_finishes_first_and_nothing_begins_after_it() {
             r#"{"path":"a"}"#,
         ));
         let mut conversation = begin(&world, model);
-        let stopped =
-            when(&world, &mut conversation, "steady began", |handle| drop(handle.interrupt())).await;
+        let stopped = when(&world, &mut conversation, "steady began", |handle| {
+            handle.interrupt();
+        })
+        .await;
         assert_eq!(stopped.reason, StopReason::Interrupted, "{model}");
         assert_eq!(world.log.all(), ["steady began", "steady ended"], "{model}");
         world.assert_accepted();

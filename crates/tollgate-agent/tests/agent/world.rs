@@ -137,6 +137,7 @@ impl World {
     pub(crate) fn agent_at(&self, model: &str, gate: Tollgate) -> AgentBuilder {
         let agent = Agent::builder(Arc::new(self.standin.model(model)), gate, self.scope())
             .system("You are a test.")
+            .retry_pause(Duration::from_millis(1))
             .sessions(self.sessions());
         match &self.desk {
             Some(desk) => agent.desk(desk.clone()),

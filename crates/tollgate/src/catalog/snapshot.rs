@@ -83,6 +83,18 @@ impl Snapshot {
         }
     }
 
+    /// True when the same registry would be pinned the same way now.
+    pub(crate) fn still_holds(&self, registry: &Registry, policy: &dyn Policy, loaded: &Loaded) -> bool {
+        let same = |tool: &Arc<Registered>| {
+            let entry = self.by_name.get(&tool.label).map(|at| &self.pool[*at as usize]);
+            entry
+                .is_some_and(|entry| Arc::ptr_eq(&entry.tool, tool) && entry.offered == offered(tool, policy))
+        };
+        registry.tools().len() == self.pool.len()
+            && registry.tools().iter().all(same)
+            && loaded.labels() == self.shown
+    }
+
     /// The tools a model is offered on a route, in the pool's order. Deferred ones only when they are loaded.
     pub fn offered(&self, route: Option<&Route>) -> impl Iterator<Item = (&Arc<str>, &ToolSpec)> {
         self.reachable(route)
