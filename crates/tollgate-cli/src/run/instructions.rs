@@ -89,7 +89,7 @@ impl Instructions {
             return;
         }
         let left_out = if cut == Cut::Cut { "\n[the rest of the file was left out]" } else { "" };
-        let _ = write!(self.text, "# {}\n\n{}{left_out}\n\n", path.display(), text.trim_end());
+        let _ = writeln!(self.text, "# {}\n\n{}{left_out}\n", path.display(), text.trim_end());
         self.files.push((path, cut));
     }
 

@@ -33,10 +33,10 @@ fn shown(question: &Inquiry<'_>) -> String {
     let who = question.agent.map_or_else(String::new, |agent| format!(" ({})", visible(agent)));
     let mut text = format!("\nthe model asks{who}:\n");
     for line in question.question.lines() {
-        let _ = write!(text, "  {}\n", visible(line));
+        let _ = writeln!(text, "  {}", visible(line));
     }
     for (number, choice) in question.choices.iter().enumerate() {
-        let _ = write!(text, "  {}  {}\n", number + 1, visible(choice));
+        let _ = writeln!(text, "  {}  {}", number + 1, visible(choice));
     }
     text.push_str("  (Enter sends, Esc leaves it unanswered)\n");
     text

@@ -12,11 +12,11 @@ pub(crate) fn text(working: &Path, roots: &[std::path::PathBuf], own: &[&str]) -
         working.display()
     );
     for root in roots.iter().filter(|root| *root != working) {
-        let _ = write!(text, "You may also use: {}\n", root.display());
+        let _ = writeln!(text, "You may also use: {}", root.display());
     }
     text.push_str(RULES);
     for words in own.iter().filter(|words| !words.trim().is_empty()) {
-        let _ = write!(text, "\n{}\n", words.trim());
+        let _ = writeln!(text, "\n{}", words.trim());
     }
     text
 }

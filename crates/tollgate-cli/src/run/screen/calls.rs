@@ -191,7 +191,7 @@ impl Line {
         };
         for (style, below) in &about.below {
             let below = if room.cuts { width::cut(below, line) } else { below.clone() };
-            let _ = write!(text, "{indent}    {}\n", painted(*style, &below, room.colours));
+            let _ = writeln!(text, "{indent}    {}", painted(*style, &below, room.colours));
         }
         text
     }
