@@ -55,6 +55,9 @@ pub(crate) struct TraceShow {
     /// Go on showing what is recorded, until interrupted
     #[arg(long)]
     pub(crate) follow: bool,
+    /// One line for each call
+    #[arg(long)]
+    pub(crate) brief: bool,
     #[command(flatten)]
     pub(super) shared: Shared,
 }
@@ -107,9 +110,9 @@ const UNDO_HELP: &str = "Only files inside the roots that still are as the tools
                          changed since is left alone, and that is said.";
 
 impl TraceShow {
-    /// One run, whole.
+    /// One run, in brief.
     pub(crate) fn of(run: String) -> Self {
-        Self { run: Some(run), follow: false, shared: Shared::default() }
+        Self { run: Some(run), follow: false, brief: true, shared: Shared::default() }
     }
 }
 

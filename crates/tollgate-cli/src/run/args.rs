@@ -6,11 +6,12 @@ use crate::args::Shared;
 
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = HELP)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Run {
     /// What the model is to do; `-` reads it from stdin. Without it, at a terminal, you type
     #[arg(value_name = "PROMPT|-")]
     pub(crate) prompt: Option<String>,
-    /// The model: `anthropic:NAME`, `openai:NAME`, `chat:NAME@URL`, or `cassette:FILE`; else TOLLGATE_MODEL, else `[run] model`
+    /// The model: `anthropic:NAME`, `openai:NAME`, `chat:NAME@URL`, or `cassette:FILE`; else `TOLLGATE_MODEL`, else `[run] model`
     #[arg(long, short, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// The role it has: a `[roles.NAME]` of tollgate.toml
@@ -55,6 +56,7 @@ pub(crate) struct Run {
 /// What a run may take.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 #[command(next_help_heading = "Limits")]
+#[expect(clippy::struct_field_names, reason = "they are named as the flags are")]
 pub(crate) struct Limits {
     /// Turns of the model for one message of yours
     #[arg(long, value_name = "NUMBER")]

@@ -3,6 +3,7 @@
 //! They are somebody's wishes, read as context. They allow nothing: what may run is decided by rules alone.
 
 use std::{
+    fmt::Write as _,
     fs::File,
     io::Read as _,
     path::{Path, PathBuf},
@@ -88,7 +89,7 @@ impl Instructions {
             return;
         }
         let left_out = if cut == Cut::Cut { "\n[the rest of the file was left out]" } else { "" };
-        self.text.push_str(&format!("# {}\n\n{}{left_out}\n\n", path.display(), text.trim_end()));
+        let _ = writeln!(self.text, "# {}\n\n{}{left_out}\n", path.display(), text.trim_end());
         self.files.push((path, cut));
     }
 

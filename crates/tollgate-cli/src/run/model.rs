@@ -75,7 +75,8 @@ impl Reach {
 
     /// The model of this name.
     pub(crate) fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
-        tollgate_agent::open(name, self.providers.clone(), &self.models, self.places.clone()).map_err(fault)
+        tollgate_agent::open(name, self.providers.clone(), &self.models, self.places.clone())
+            .map_err(|error| fault(&error))
     }
 
     /// The same model, and what it says written down where that was asked for.
@@ -85,7 +86,7 @@ impl Reach {
         file: Option<&Path>,
     ) -> Result<Arc<dyn Model>, Fault> {
         let Some(file) = file else { return Ok(model) };
-        Ok(Arc::new(Recorder::new(model, file, self.places.clone()).map_err(fault)?))
+        Ok(Arc::new(Recorder::new(model, file, self.places.clone()).map_err(|error| fault(&error))?))
     }
 
     /// What turns cost, in millionths of a dollar.
@@ -114,6 +115,6 @@ pub(crate) fn chosen(said: &[Option<&str>], environment: &Environment) -> Result
 }
 
 /// A fault of the model's name, address, key or file.
-pub(crate) fn fault(error: ModelError) -> Fault {
+pub(crate) fn fault(error: &ModelError) -> Fault {
     Fault::usage(error.to_string(), error.hint())
 }

@@ -1,5 +1,7 @@
 //! The person at the terminal answers a question of the model's own.
 
+use std::fmt::Write as _;
+
 use tollgate::BoxFuture;
 use tollgate_agent::{Inquiry, Person};
 
@@ -31,10 +33,10 @@ fn shown(question: &Inquiry<'_>) -> String {
     let who = question.agent.map_or_else(String::new, |agent| format!(" ({})", visible(agent)));
     let mut text = format!("\nthe model asks{who}:\n");
     for line in question.question.lines() {
-        text.push_str(&format!("  {}\n", visible(line)));
+        let _ = writeln!(text, "  {}", visible(line));
     }
     for (number, choice) in question.choices.iter().enumerate() {
-        text.push_str(&format!("  {}  {}\n", number + 1, visible(choice)));
+        let _ = writeln!(text, "  {}  {}", number + 1, visible(choice));
     }
     text.push_str("  (Enter sends, Esc leaves it unanswered)\n");
     text

@@ -1,6 +1,7 @@
 //! What the model is told before everything else. Byte for byte the same for the same folder and role, for the
 //! provider's prompt cache.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// The words, with those of the role and of `[run]`.
@@ -11,11 +12,11 @@ pub(crate) fn text(working: &Path, roots: &[std::path::PathBuf], own: &[&str]) -
         working.display()
     );
     for root in roots.iter().filter(|root| *root != working) {
-        text.push_str(&format!("You may also use: {}\n", root.display()));
+        let _ = writeln!(text, "You may also use: {}", root.display());
     }
     text.push_str(RULES);
     for words in own.iter().filter(|words| !words.trim().is_empty()) {
-        text.push_str(&format!("\n{}\n", words.trim()));
+        let _ = writeln!(text, "\n{}", words.trim());
     }
     text
 }

@@ -63,7 +63,7 @@ pub(crate) async fn run(
     };
     let shown = show.start(listener, Account::new(setup.world.recorder.store().cloned()))?;
     let mut course = Course { setup, conversation, shown, screen, text_to, moves };
-    course.opening();
+    course.opening(stage);
     let interrupts = tokio::spawn(interrupted(course.conversation.handle()));
     let stopped = course.go(prompt, typing).await;
     interrupts.abort();
@@ -82,9 +82,8 @@ fn types(setup: &Setup, args: &Run, shared: &Shared, has_prompt: bool) -> Result
     let quiet = args.print || shared.json;
     let here = setup.world.terminal.is_some() && std::io::stdin().is_terminal() && !quiet;
     match (has_prompt, here, &setup.taken_up) {
-        (true, ..) => Ok(Typing::No),
         (false, true, _) => Ok(Typing::Yes),
-        (false, false, Some(_)) => Ok(Typing::No),
+        (true, ..) | (false, false, Some(_)) => Ok(Typing::No),
         (false, false, None) => {
             let hint = "give it as an argument, or `-` to read it from stdin.";
             Err(Fault::usage("there is no prompt, and no terminal to type one at", hint))
@@ -104,14 +103,14 @@ struct Course {
 
 impl Course {
     /// What the person should know before anything happens.
-    fn opening(&self) {
+    fn opening(&self, stage: Stage) {
         let setup = &self.setup;
         words::set_aside(&setup.world.loaded);
         for inert in &setup.settings.inert {
             words::talk(&format!("note: {}", words::visible(inert)));
         }
         setup.instructions.unread.iter().for_each(|unread| words::talk(&format!("note: {unread}")));
-        let Some(screen) = &self.screen else { return };
+        let Some(screen) = self.screen.as_ref().filter(|_| stage == Stage::Usual) else { return };
         let how = if setup.taken_up.is_some() { "goes on with" } else { "is" };
         let folder = setup.world.scope.cwd().display();
         screen.note(&format!(

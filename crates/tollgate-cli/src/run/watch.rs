@@ -1,6 +1,6 @@
 //! What an agent tells becomes what a person sees.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt::Write as _, time::Duration};
 
 use tollgate::{
     tool::{CallId, RunId},
@@ -17,7 +17,6 @@ pub(crate) struct Watcher {
     expand: Expand,
     /// How deep each agent is below the main one.
     depths: HashMap<RunId, usize>,
-    model: String,
     /// The latest call of each id: providers repeat ids, though never while a call is open.
     latest: HashMap<(RunId, CallId), Key>,
     /// Calls of the turn that comes, which may be void yet.
@@ -26,9 +25,6 @@ pub(crate) struct Watcher {
     came: bool,
     /// How many calls were proposed.
     count: u32,
-    /// How many calls were made and how many of them refused.
-    pub(crate) calls: usize,
-    pub(crate) refused: usize,
 }
 
 impl Watcher {
@@ -37,13 +33,10 @@ impl Watcher {
             screen,
             expand,
             depths: HashMap::new(),
-            model: "the model".to_owned(),
             latest: HashMap::new(),
             proposed: Vec::new(),
             came: false,
             count: 0,
-            calls: 0,
-            refused: 0,
         }
     }
 
@@ -54,7 +47,7 @@ impl Watcher {
             What::CallProposed { id, tool, input, purpose } => {
                 let mut title = about::title(&tool, &input);
                 if let Some(purpose) = purpose {
-                    title.push_str(&format!("  ({})", visible(purpose.trim())));
+                    let _ = write!(title, "  ({})", visible(purpose.trim()));
                 }
                 let key = self.propose(&event.run, id, depth);
                 self.screen.proposed(key, depth, title);
@@ -69,11 +62,11 @@ impl Watcher {
                 self.screen.progress(&key, fraction, &message);
             }
             What::CallSettled { answer } => {
-                self.calls += 1;
-                self.refused += usize::from(answer.refusal().is_some());
                 let told = about::about(&answer, self.expand);
                 let key = self.key(&event.run, answer.id.clone(), depth);
-                self.screen.call_settled(&key, told, answer.duration);
+                // What never ran took no time of its own.
+                let took = if answer.attempts == 0 { Duration::ZERO } else { answer.duration };
+                self.screen.call_settled(&key, told, took);
             }
             What::CallDiscarded { id } => {
                 let key = self.key(&event.run, id, depth);
@@ -122,11 +115,10 @@ impl Watcher {
     /// What is shown of the main agent only.
     fn main(&mut self, what: What) {
         match what {
-            What::Began { model, .. } => self.model = model.to_string(),
             What::TurnBegan => {
                 self.proposed.clear();
                 self.came = false;
-                self.screen.waits(Some(&format!("waiting for {}", self.model)));
+                self.screen.waits(Some("waiting for the model"));
             }
             What::Text { text } => {
                 self.came = true;
@@ -176,11 +168,11 @@ impl Watcher {
 fn costs(usage: Usage, microdollars: u64, total: &Spent) -> String {
     let mut line = format!("{} in", grouped(usage.input_tokens));
     if usage.cache_read_tokens > 0 {
-        line.push_str(&format!(" ({} cached)", grouped(usage.cache_read_tokens)));
+        let _ = write!(line, " ({} cached)", grouped(usage.cache_read_tokens));
     }
-    line.push_str(&format!(", {} out", grouped(usage.output_tokens)));
+    let _ = write!(line, ", {} out", grouped(usage.output_tokens));
     if total.microdollars > 0 {
-        line.push_str(&format!(", {}; in all {}", money(microdollars), money(total.microdollars)));
+        let _ = write!(line, ", {}; in all {}", money(microdollars), money(total.microdollars));
     }
     line
 }
@@ -203,7 +195,7 @@ pub(crate) fn total(spent: &Spent) -> String {
 pub(crate) fn money(microdollars: u64) -> String {
     match microdollars {
         0 => String::new(),
-        1..10_000 => format!("${:.4}", microdollars as f64 / 1e6),
+        1..100_000 => format!("${:.4}", microdollars as f64 / 1e6),
         _ => format!("${:.2}", microdollars as f64 / 1e6),
     }
 }
@@ -213,7 +205,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -241,8 +233,8 @@ mod tests {
     fn numbers_are_told_as_people_read_them() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(
-            [0, 120, 9_999, 10_000, 1_500_000].map(money),
-            ["", "$0.0001", "$0.0100", "$0.01", "$1.50"]
+            [0, 120, 9_999, 100_000, 1_500_000].map(money),
+            ["", "$0.0001", "$0.0100", "$0.10", "$1.50"]
         );
     }
 }

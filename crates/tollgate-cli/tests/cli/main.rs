@@ -9,6 +9,7 @@
 
 mod commands;
 mod world;
+#[expect(dead_code, reason = "the tests of `run` use the rest of it")]
 mod person;
 mod exit_codes;
 mod answers;

@@ -97,7 +97,7 @@ fn text_is_on_screen_while_the_rest_of_it_is_still_coming() {
     let world = world();
     let mut person = provider.person(&world, &["talk"]);
     person.sees("First words.");
-    assert!(!person.screen().contains("$"), "the turn is not over yet");
+    assert!(!person.screen().contains('$'), "the turn is not over yet");
     assert!(provider.standin.left() == 0 && person.screen().matches("later").count() < 40);
     assert_eq!(person.leaves().code, Some(0));
 }

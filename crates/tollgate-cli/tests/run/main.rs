@@ -11,6 +11,7 @@
 #[expect(dead_code, reason = "the other tests use the rest of it")]
 mod world;
 #[path = "../cli/person.rs"]
+#[expect(dead_code, reason = "the other tests use the rest of it")]
 mod person;
 mod api;
 #[path = "../../src/run/screen/emulator.rs"]

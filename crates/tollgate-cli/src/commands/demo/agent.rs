@@ -24,12 +24,13 @@ const DENY: &str = "shell(git push *)";
 
 const CLOSING: &str = "\
 Go on:
-  tollgate run \"what is in this folder?\"     a model of your own (set ANTHROPIC_API_KEY or OPENAI_API_KEY) on the built-in
-                                             tools: read, grep, glob, edit, write, shell and more; you are asked
-  tollgate call read_file '{\"path\":\"README.md\"}'     one call of a built-in tool through the whole path
-  tollgate explain shell '{\"command\":\"rm -rf .\"}'    what would happen to a call, and why; runs nothing
-  tollgate demo path                         the path of a call, slowly, on mock tools
-  tollgate doctor                            what is set up, and what is not";
+  tollgate run \"what is in this folder?\"       your own model on the built-in tools (read, grep,
+                                               glob, edit, write, shell ...); you are asked
+      set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give --model chat:NAME@URL for a local one
+  tollgate call grep '{\"pattern\":\"TODO\"}'     one call of a built-in tool
+  tollgate explain shell '{\"command\":\"rm a\"}' what would happen, and why; runs nothing
+  tollgate demo path                           the path of a call, slowly, on mock tools
+  tollgate doctor                              what is set up, and what is not";
 
 pub(super) fn run(shared: &Shared) -> Result<Exit, Fault> {
     let place = Place::make()?;
@@ -56,7 +57,10 @@ pub(super) fn run(shared: &Shared) -> Result<Exit, Fault> {
         return Ok(ended.exit);
     }
     if !shared.no_store && store::place(&Environment::read())?.is_some() {
-        words::data(&format!("\nWhat was recorded (tollgate trace show {}):", ended.session))?;
+        words::data(&format!(
+            "\nWhat was recorded, and who allowed it (tollgate trace show {}):",
+            ended.session
+        ))?;
         trace::run(&Trace::Show(TraceShow::of(ended.session)), &rules)?;
     }
     words::data(&format!("\n{CLOSING}"))?;

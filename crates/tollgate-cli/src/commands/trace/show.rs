@@ -26,7 +26,11 @@ pub(crate) fn run(show: &TraceShow, shared: &Shared, store: &Store) -> Result<Ex
         let entries = store.journal(&run, after).map_err(|error| store::fault(&error))?;
         if let Some(last) = entries.last() {
             let tree = RunTrace::of(&run, &entries);
-            let mut text = if shared.json { words::json(&tree) } else { told(&tree, after == 0) };
+            let mut text = match (shared.json, show.brief) {
+                (true, _) => words::json(&tree),
+                (false, true) => brief(&tree),
+                (false, false) => told(&tree, after == 0),
+            };
             let spent = store.spending(Some(&run)).map_err(|error| store::fault(&error))?;
             if let (false, Some(spent)) = (shared.json, spent.first()) {
                 let _ = writeln!(text, "spent: {}", budget::told(&spent.spent));
@@ -49,15 +53,18 @@ fn told(tree: &RunTrace, first: bool) -> String {
     if tree.pruned > 0 {
         let _ = writeln!(text, "  [{} rows were pruned]", tree.pruned);
     }
-    let mut turn = None;
-    for call in &tree.calls {
-        if turn != Some(call.turn) {
-            turn = Some(call.turn);
-            let _ = writeln!(text, "turn {}", call.turn);
-            models(&mut text, tree, call.turn);
-            batches(&mut text, tree, call.turn);
+    let mut batches = tree.turns.iter().filter(|turn| turn["event"] == "batch").peekable();
+    for calls in tree.calls.chunk_by(|one, next| one.turn == next.turn) {
+        let _ = writeln!(text, "turn {}", calls[0].turn);
+        models(&mut text, tree, calls[0].turn);
+        // Batches follow one another as turns do, and a turn's are those of its calls.
+        let mut left = calls.len();
+        while let Some(batch) = batches.next_if(|batch| of_turn(batch, calls, left)) {
+            let ids: Vec<&str> = ids(batch).collect();
+            left -= ids.len();
+            let _ = writeln!(text, "  batch {}: {}", batch["index"], words::visible(&ids.join(", ")));
         }
-        one(&mut text, call);
+        calls.iter().for_each(|call| one(&mut text, call));
     }
     missed(&mut text, tree);
     questions(&mut text, tree);
@@ -99,17 +106,30 @@ fn questions(text: &mut String, tree: &RunTrace) {
     }
 }
 
-/// The batches of the turn, where it had more than one call.
-fn batches(text: &mut String, tree: &RunTrace, turn: u32) {
-    let of_turn: Vec<&str> =
-        tree.calls.iter().filter(|call| call.turn == turn).map(|call| &*call.id).collect();
-    for batch in tree.turns.iter().filter(|event| event["event"] == "batch" && of_turn.len() > 1) {
-        let calls: Vec<&str> =
-            batch["calls"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        if calls.iter().all(|call| of_turn.contains(call)) {
-            let _ = writeln!(text, "  batch {}: {}", batch["index"], words::visible(&calls.join(", ")));
-        }
-    }
+fn ids(batch: &Value) -> impl Iterator<Item = &str> {
+    batch["calls"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn of_turn(batch: &Value, calls: &[CallTrace], left: usize) -> bool {
+    ids(batch).count() <= left && ids(batch).all(|id| calls.iter().any(|call| call.id == id))
+}
+
+/// One line for each call: when it came, what it was, how it ended, and who said so.
+fn brief(tree: &RunTrace) -> String {
+    let line = |call: &CallTrace| {
+        let answer = &call.answer;
+        let said = answer["rule"].as_str().or(answer["code"].as_str());
+        let why = call.by.as_deref().or(said).unwrap_or_default();
+        let took = call.took_us.map_or(String::new(), duration);
+        format!(
+            "turn {:<3} {:<10} {:<8} {took:>9}  {}\n",
+            call.turn,
+            words::visible(&call.tool),
+            call.status(),
+            words::visible(why)
+        )
+    };
+    tree.calls.iter().map(line).collect()
 }
 
 /// What observers could not keep up with.

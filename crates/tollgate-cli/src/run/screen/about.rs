@@ -222,10 +222,9 @@ fn diff_lines(diff: &str, expand: Expand) -> Vec<(Style, String)> {
 fn of_command(json: &Map<String, Value>, expand: Expand) -> About {
     let code = json.get("exit_code").and_then(Value::as_i64);
     let words = match (code, json.get("status").and_then(Value::as_str)) {
-        (Some(0), _) => String::new(),
-        (Some(code), _) => format!("exit {code}"),
+        (Some(code), _) if code != 0 => format!("exit {code}"),
         (None, Some(status)) => visible(status),
-        (None, None) => String::new(),
+        _ => String::new(),
     };
     let parts = json.get("output").and_then(Value::as_array).into_iter().flatten();
     let text: String = parts.filter_map(|part| part.get("text")?.as_str()).collect();

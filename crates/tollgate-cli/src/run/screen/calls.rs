@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashSet,
+    fmt::Write as _,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -190,7 +191,7 @@ impl Line {
         };
         for (style, below) in &about.below {
             let below = if room.cuts { width::cut(below, line) } else { below.clone() };
-            text.push_str(&format!("{indent}    {}\n", painted(*style, &below, room.colours)));
+            let _ = writeln!(text, "{indent}    {}", painted(*style, &below, room.colours));
         }
         text
     }

@@ -1,5 +1,7 @@
 //! The rows at the bottom that change while calls run. They are rewritten in place and leave nothing behind.
 
+use std::fmt::Write as _;
+
 use super::width;
 
 /// What stands there now.
@@ -24,7 +26,7 @@ impl Live {
         let rows = self.rows(columns) - 1 + usize::from(self.above > 0);
         to_first(rows, out);
         if self.above > 0 {
-            out.push_str(&format!("\x1b[{}C", self.above));
+            let _ = write!(out, "\x1b[{}C", self.above);
         }
         out.push_str("\x1b[J");
         self.drawn.clear();
@@ -69,7 +71,7 @@ impl Live {
 fn to_first(rows: usize, out: &mut String) {
     out.push('\r');
     if rows > 0 {
-        out.push_str(&format!("\x1b[{rows}A"));
+        let _ = write!(out, "\x1b[{rows}A");
     }
 }
 

@@ -124,9 +124,12 @@ impl Screen {
             let mut out = std::io::stdout().lock();
             let _ = out.write_all(b"\n").and_then(|()| out.flush());
         } else {
-            state.show(|state, out| match state.terminal.looks.moves {
-                true => state.markdown.end(out),
-                false => out.push('\n'),
+            state.show(|state, out| {
+                if state.terminal.looks.moves {
+                    state.markdown.end(out);
+                } else {
+                    out.push('\n');
+                }
             });
         }
         state.settled();

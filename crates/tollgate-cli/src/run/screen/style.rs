@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 /// How one character looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is on or off, whatever the others are")]
 pub(crate) struct Style {
     pub(crate) bold: bool,
     pub(crate) dim: bool,

@@ -81,7 +81,7 @@ impl Settings {
             if file.trust == Trust::Trusted {
                 settings.take(read, file.layer);
             } else {
-                settings.tighten(read, file);
+                settings.tighten(&read, file);
             }
         }
         Ok(settings)
@@ -132,8 +132,8 @@ impl Settings {
     }
 
     /// Takes over what can only tighten, and names the rest.
-    fn tighten(&mut self, file: Self, from: &LoadedFile) {
-        let Self { plan, limits, inert: _, roles, prices, .. } = &file;
+    fn tighten(&mut self, file: &Self, from: &LoadedFile) {
+        let Self { plan, limits, roles, prices, .. } = file;
         self.plan |= *plan;
         self.limits = self.limits.and(*limits);
         let mut inert: Vec<String> = [
@@ -145,7 +145,8 @@ impl Settings {
             ("prices", !prices.is_empty()),
         ]
         .into_iter()
-        .filter_map(|(name, given)| given.then(|| format!("[run] {name}")))
+        .filter(|(_, given)| *given)
+        .map(|(name, _)| format!("[run] {name}"))
         .collect();
         inert.extend(roles.keys().map(|name| format!("[roles.{name}]")));
         if !inert.is_empty() {

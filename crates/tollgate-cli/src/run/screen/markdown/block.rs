@@ -72,10 +72,8 @@ pub(super) fn known(line: &str, ended: bool, fence: Option<Fence>) -> Option<Kno
             Some(_) => prose(),
         },
         '-' | '*' | '+' if run == 1 && after == Some(' ') => begins(Block::Point, 2, "• "),
-        '-' | '*' | '+' | '_' if undecided => None,
         '`' | '~' if run >= 3 && !undecided => begins(Block::Fence, 0, ""),
-        '`' | '~' if undecided => None,
-        '>' if undecided => None,
+        '-' | '*' | '+' | '_' | '`' | '~' | '>' if undecided => None,
         '>' => begins(Block::Quote, if after == Some(' ') { run + 1 } else { run }, "│ "),
         '|' => Some(Known { block: Block::TableRow, taken: 0, shown: String::new() }),
         '0'..='9' => {
@@ -103,10 +101,9 @@ fn in_code(line: &str, text: &str, ended: bool, fence: Fence) -> Option<Known> {
     }
     match (ended, run >= fence.count) {
         (true, true) => Some(Known { block: Block::Fence, taken: 0, shown: String::new() }),
-        (true, false) => Some(code),
         // Only spaces and marks so far: it may still end the block.
         (false, _) if line.len() < LONGEST && (run > 0 || text.is_empty()) => None,
-        (false, _) => Some(code),
+        _ => Some(code),
     }
 }
 

@@ -3,6 +3,8 @@
 //! The end of the current row is on screen at once and may be taken back while its meaning is open: half a mark,
 //! a word that will not fit. Nothing above the current row is.
 
+use std::fmt::Write as _;
+
 use super::{
     style::Style,
     width::{self, of},
@@ -318,7 +320,7 @@ impl Markdown {
         } else {
             let back = glyphs_width(&before);
             if back > 0 {
-                out.push_str(&format!("\x1b[{back}D"));
+                let _ = write!(out, "\x1b[{back}D");
             }
             out.push_str("\x1b[K");
             &all[..]
