@@ -13,6 +13,7 @@ mod files;
 mod stream;
 mod shell;
 mod store;
+mod ask;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -29,6 +30,7 @@ fn main() {
         ("Files and search", files::rows(&runtime)),
         ("A streamed turn of one megabyte", stream::rows()),
         ("The store (SQLite)", store::rows()),
+        ("A question to a model", ask::rows()),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));
     std::process::exit(i32::from(good.contains(&false)));
