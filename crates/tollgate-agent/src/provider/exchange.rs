@@ -192,7 +192,7 @@ impl Exchange {
             return;
         };
         self.state = State::Resting(delay);
-        let (attempt, of) = (self.made + 1, retries.attempts);
+        let (attempt, of) = (self.made + 1, retries.attempts_for(&broken.error));
         self.ready.push_back(Step::Waiting(Waiting { error: broken.error, delay, attempt, of }));
     }
 

@@ -21,7 +21,7 @@ pub(super) struct Asked<'a> {
     pub(super) host: &'a str,
     /// The variable the key is read from.
     pub(super) key_variable: &'a str,
-    /// The key that was sent; it stands in no message, whoever wrote it.
+    /// The key that was sent. Some servers repeat it in their errors, so it is looked for there.
     pub(super) key: Option<&'a Secret>,
 }
 
@@ -61,12 +61,15 @@ impl Asked<'_> {
     pub(super) fn status(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
         let said = Said::read(body);
         let kind = said.kind().unwrap_or(match status {
-            300..=399 | 404 | 405 if said.message.is_none() => ErrorKind::NotTheApi,
+            300..=399 | 405 => ErrorKind::NotTheApi,
+            // Where it is the model that is not there, it says so.
+            404 if !said.speaks_of("model") => ErrorKind::NotTheApi,
             401 => ErrorKind::WrongKey,
             402 => ErrorKind::NoCredit,
             403 => ErrorKind::Forbidden,
             404 => ErrorKind::UnknownModel,
             408 | 504 => ErrorKind::TimedOut,
+            413 => ErrorKind::ContextOverflow,
             429 => ErrorKind::RateLimited,
             503 | 529 => ErrorKind::Overloaded,
             500..=599 => ErrorKind::ProviderFailed,
@@ -110,8 +113,10 @@ impl Asked<'_> {
     /// An error of this kind, with who was asked and what they said.
     pub(super) fn told(&self, kind: ErrorKind, said: &str) -> ModelError {
         let Self { model, host, key_variable, key } = self;
-        // Servers repeat what they were sent.
-        let said = key.map_or_else(|| said.to_owned(), |key| said.replace(key.reveal(), "…"));
+        let said = match key {
+            Some(key) => said.replace(key.reveal(), "…"),
+            None => said.to_owned(),
+        };
         let said = said.trim().trim_end_matches('.');
         match kind {
             ErrorKind::WrongKey if key.is_none() => {
@@ -160,6 +165,10 @@ impl Said {
             .or_else(|| text(&body, "message"))
             .or_else(|| text(&body, "detail"));
         Self { words, message: message.filter(|message| !message.trim().is_empty()) }
+    }
+
+    fn speaks_of(&self, word: &str) -> bool {
+        self.message.as_ref().is_some_and(|message| message.to_ascii_lowercase().contains(word))
     }
 
     fn kind(&self) -> Option<ErrorKind> {

@@ -80,7 +80,7 @@ async fn cut_at_every_byte(api: Api) {
 }
 
 #[tokio::test]
-async fn a_thousand_damaged_streams_end_and_run_no_call_that_was_not_told_whole() {
+async fn a_thousand_damaged_streams_end_as_a_turn_or_as_a_fault_that_runs_nothing() {
     let standin = StandIn::start().await.unwrap();
     let models = APIS.map(|api| once(&standin, name(api)));
     let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
