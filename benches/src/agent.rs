@@ -29,7 +29,11 @@ pub(crate) fn rows() -> Vec<Row> {
     if !wanted("loop") {
         return Vec::new();
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let mut rows = Vec::new();
     for provider in Provider::ALL {
         for (messages, limit) in [(100, Duration::from_millis(1)), (2_000, Duration::from_millis(5))] {
@@ -39,7 +43,13 @@ pub(crate) fn rows() -> Vec<Row> {
         }
     }
     let (stream, turn) = runtime.block_on(eager());
-    rows.push(Row::ratio("loop, ten reads during a stream of 2 s", "the stream alone", stream, turn, Some(1.05)));
+    rows.push(Row::ratio(
+        "loop, ten reads during a stream of 2 s",
+        "the stream alone",
+        stream,
+        turn,
+        Some(1.05),
+    ));
     rows
 }
 
@@ -79,8 +89,10 @@ fn call(provider: Provider, at: usize) -> ModelTurn {
         Provider::OpenAiResponses => json!([
             {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look at the next file."}]},
             {"type": "function_call", "call_id": id, "name": "read", "arguments": input.to_string()}]),
-        Provider::OpenAiChat => json!({"role": "assistant", "content": "I look at the next file.", "tool_calls": [
-            {"id": id, "type": "function", "function": {"name": "read", "arguments": input.to_string()}}]}),
+        Provider::OpenAiChat => {
+            json!({"role": "assistant", "content": "I look at the next file.", "tool_calls": [
+            {"id": id, "type": "function", "function": {"name": "read", "arguments": input.to_string()}}]})
+        }
     };
     ModelTurn {
         text: "I look at the next file.".to_owned(),
@@ -100,7 +112,14 @@ fn text(provider: Provider) -> ModelTurn {
         }
         Provider::OpenAiChat => json!({"role": "assistant", "content": "Done."}),
     };
-    ModelTurn { text: "Done.".to_owned(), calls: Vec::new(), stop: Stop::EndTurn, usage: None, message, faults: Vec::new() }
+    ModelTurn {
+        text: "Done.".to_owned(),
+        calls: Vec::new(),
+        stop: Stop::EndTurn,
+        usage: None,
+        message,
+        faults: Vec::new(),
+    }
 }
 
 /// A gate with a hundred tools, one of which reads a kilobyte after `wait`.
@@ -109,7 +128,8 @@ fn gate(wait: Duration) -> Tollgate {
     let mut registry = Registry::new();
     for at in 0..99 {
         let tool = ToolBuilder::new(&format!("tool_{at}"), "Does something.", schema()).expect("a name");
-        registry = registry.with(tool.run(|_, _| Box::pin(async { Ok(Output::text("ok")) }))).expect("a tool");
+        registry =
+            registry.with(tool.run(|_, _| Box::pin(async { Ok(Output::text("ok")) }))).expect("a tool");
     }
     let read = ToolBuilder::new("read", "Reads a file.", schema())
         .expect("a name")
@@ -137,7 +157,8 @@ async fn per_turn(provider: Provider, messages: usize) -> Duration {
     const SHOWN: usize = 41;
     let turns = messages / 2 + SHOWN;
     let model = Arc::new(Instantly { provider, turns, asked: AtomicUsize::new(0), times: Mutex::default() });
-    let mut conversation = agent(model.clone(), Duration::ZERO).begin(tollgate::tool::RunId::new("b")).expect("kept nowhere");
+    let mut conversation =
+        agent(model.clone(), Duration::ZERO).begin(tollgate::tool::RunId::new("b")).expect("kept nowhere");
     conversation.say(vec![Part::text("go")]).await;
     let times = model.times.lock().expect("nobody panics").clone();
     let mut took: Vec<Duration> = times.windows(2).rev().take(SHOWN).map(|pair| pair[1] - pair[0]).collect();
@@ -173,7 +194,13 @@ impl Model for Slowly {
         whole.calls = calls.iter().map(|turn| turn.calls[0].clone()).collect();
         whole.stop = Stop::ToolUse;
         let ended = self.ended.clone();
-        let steps: Vec<Step> = whole.calls.iter().cloned().map(|call| Step::Event(TurnEvent::CallReady(call))).chain([Step::Done(Box::new(whole.clone()))]).collect();
+        let steps: Vec<Step> = whole
+            .calls
+            .iter()
+            .cloned()
+            .map(|call| Step::Event(TurnEvent::CallReady(call)))
+            .chain([Step::Done(Box::new(whole.clone()))])
+            .collect();
         Reply::new(stream::unfold((steps.into_iter(), ended), |(mut steps, ended)| async move {
             let step = steps.next()?;
             // Ten calls 195 ms apart, and the end of the turn 50 ms after the last.
@@ -190,7 +217,9 @@ impl Model for Slowly {
 /// How long the stream took, and how long until every call of it was answered. Each read takes 100 ms.
 async fn eager() -> (Duration, Duration) {
     let model = Arc::new(Slowly { asked: Mutex::default(), ended: Arc::default() });
-    let mut conversation = agent(model.clone(), Duration::from_millis(100)).begin(tollgate::tool::RunId::new("e")).expect("kept nowhere");
+    let mut conversation = agent(model.clone(), Duration::from_millis(100))
+        .begin(tollgate::tool::RunId::new("e"))
+        .expect("kept nowhere");
     conversation.say(vec![Part::text("go")]).await;
     let asked = model.asked.lock().expect("nobody panics").clone();
     let ended = model.ended.lock().expect("nobody panics").expect("it was streamed");
