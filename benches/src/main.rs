@@ -13,6 +13,7 @@ mod files;
 mod stream;
 mod shell;
 mod store;
+mod ask;
 mod agent;
 
 fn main() {
@@ -30,6 +31,7 @@ fn main() {
         ("Files and search", files::rows(&runtime)),
         ("A streamed turn of one megabyte", stream::rows()),
         ("The store (SQLite)", store::rows()),
+        ("A question to a model", ask::rows()),
         ("The loop", agent::rows()),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));

@@ -60,12 +60,15 @@ impl Asked<'_> {
     pub(super) fn status(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
         let said = Said::read(body);
         let kind = said.kind().unwrap_or(match status {
-            300..=399 | 404 | 405 if said.message.is_none() => ErrorKind::NotTheApi,
+            300..=399 | 405 => ErrorKind::NotTheApi,
+            // Where it is the model that is not there, it says so.
+            404 if !said.speaks_of("model") => ErrorKind::NotTheApi,
             401 => ErrorKind::WrongKey,
             402 => ErrorKind::NoCredit,
             403 => ErrorKind::Forbidden,
             404 => ErrorKind::UnknownModel,
             408 | 504 => ErrorKind::TimedOut,
+            413 => ErrorKind::ContextOverflow,
             429 => ErrorKind::RateLimited,
             503 | 529 => ErrorKind::Overloaded,
             500..=599 => ErrorKind::ProviderFailed,
@@ -73,7 +76,7 @@ impl Asked<'_> {
         });
         let message = match &said.message {
             Some(message) => message.clone(),
-            None if 300 <= status && status < 400 => {
+            None if (300..400).contains(&status) => {
                 let to = headers.get("location").and_then(|to| to.to_str().ok()).unwrap_or("somewhere else");
                 format!("it points to {to}")
             }
@@ -157,6 +160,10 @@ impl Said {
             .or_else(|| text(&body, "message"))
             .or_else(|| text(&body, "detail"));
         Self { words, message: message.filter(|message| !message.trim().is_empty()) }
+    }
+
+    fn speaks_of(&self, word: &str) -> bool {
+        self.message.as_ref().is_some_and(|message| message.to_ascii_lowercase().contains(word))
     }
 
     fn kind(&self) -> Option<ErrorKind> {

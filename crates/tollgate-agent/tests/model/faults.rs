@@ -4,7 +4,7 @@ use tollgate_agent::{
     model::{ErrorKind, Model, ModelError, Retries},
     price::Models,
     provider::{Account, Api, Client, Secret, Settings, Streaming},
-    standin::{Say, StandIn},
+    standin::{Delivery, Say, StandIn},
 };
 
 use crate::support::{APIS, broken, hello, name};
@@ -182,6 +182,9 @@ async fn what_a_server_answers_instead_of_a_turn_is_told_by_its_kind() {
             ErrorKind::Rejected,
             "list",
         ),
+        (Say::raw(404, json, r#"{"detail":"Not Found"}"#), ErrorKind::NotTheApi, "base URL"),
+        (Say::status(404, "not_found_error", "Not Found"), ErrorKind::NotTheApi, "base URL"),
+        (Say::raw(413, "text/plain", "too large"), ErrorKind::ContextOverflow, "too large"),
         (Say::raw(200, json, ""), ErrorKind::Cut, "empty"),
         (Say::raw(200, "text/event-stream", ""), ErrorKind::Cut, "empty"),
         (Say::raw(200, json, r#"{"content":[{"type":"te"#), ErrorKind::Cut, "breaks off"),
@@ -222,8 +225,7 @@ async fn a_whole_answer_is_taken_where_a_stream_was_asked_for_and_the_other_way_
     for api in APIS {
         let mut whole = Say::text("Hi.").call("c1", "read", "{}");
         let events = whole.stream_text(api);
-        let mut delivery = tollgate_agent::standin::Delivery::default();
-        delivery.whole = true;
+        let delivery = Delivery { whole: true, ..Delivery::default() };
         whole = whole.delivered(delivery);
         standin.say(whole).say(Say::raw(200, "text/event-stream", events.clone())).say(Say::raw(
             200,

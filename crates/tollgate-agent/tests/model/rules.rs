@@ -149,6 +149,7 @@ fn every_api_wants_a_key_a_type_a_model_and_json() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn messages_refuses_what_anthropic_refuses() {
     let result = json!({"type": "tool_result", "tool_use_id": "c1", "content": "again"});
     let mark = json!({"type": "ephemeral"});
