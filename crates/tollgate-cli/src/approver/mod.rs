@@ -17,8 +17,9 @@ pub(crate) mod show;
 mod terminal;
 mod folder;
 
-pub(crate) use edit::{Edited, edit_with};
+pub(crate) use edit::{Edited, Typing, edit_with};
 pub(crate) use folder::{FolderDesk, id_of};
+pub(crate) use keys::Key;
 pub(crate) use terminal::Terminal;
 use tty::Tty;
 

@@ -7,7 +7,7 @@ use tollgate_agent::{Conversation, Handle, Interruption, Part, Stopped, events, 
 use super::{
     Setup,
     args::Run,
-    interact::{self, Typed},
+    interact::{self, Leaves, Typed},
     outcome,
     screen::{Expand, Screen, Stage, Terminal, TextTo},
     sessions,
@@ -15,6 +15,7 @@ use super::{
     watch,
 };
 use crate::{
+    approver::{Terminal as Place, Typing},
     args::Shared,
     exit::{Exit, Fault},
     words,
@@ -69,17 +70,17 @@ pub(crate) async fn run(
 
 /// Whether a person types messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Typing {
+enum Types {
     Yes,
     No,
 }
 
-fn types(setup: &Setup, args: &Run, shared: &Shared, has_prompt: bool) -> Result<Typing, Fault> {
+fn types(setup: &Setup, args: &Run, shared: &Shared, has_prompt: bool) -> Result<Types, Fault> {
     let quiet = args.print || shared.json;
     let here = setup.world.terminal.is_some() && std::io::stdin().is_terminal() && !quiet;
     match (has_prompt, here, &setup.taken_up) {
-        (false, true, _) => Ok(Typing::Yes),
-        (true, ..) | (false, false, Some(_)) => Ok(Typing::No),
+        (false, true, _) => Ok(Types::Yes),
+        (true, ..) | (false, false, Some(_)) => Ok(Types::No),
         (false, false, None) => {
             let hint = "give it as an argument, or `-` to read it from stdin.";
             Err(Fault::usage("there is no prompt, and no terminal to type one at", hint))
@@ -119,7 +120,7 @@ impl Course {
         }
     }
 
-    async fn go(&mut self, prompt: Option<String>, typing: Typing) -> Option<Stopped> {
+    async fn go(&mut self, prompt: Option<String>, typing: Types) -> Option<Stopped> {
         let mut last = None;
         if let Some(prompt) = prompt {
             last = Some(self.say(prompt).await);
@@ -128,7 +129,7 @@ impl Course {
             self.shown.task().await;
             last = Some(stopped);
         }
-        if typing == Typing::Yes {
+        if typing == Types::Yes {
             last = self.typed(last).await;
         }
         last
@@ -148,7 +149,7 @@ impl Course {
 
     /// Messages until the person leaves.
     async fn typed(&mut self, mut last: Option<Stopped>) -> Option<Stopped> {
-        let mut earlier: Vec<String> = Vec::new();
+        let (mut earlier, mut begun): (Vec<String>, String) = Default::default();
         let (Some(place), Some(screen)) = (self.setup.world.terminal.clone(), self.screen.clone()) else {
             return last;
         };
@@ -158,7 +159,7 @@ impl Course {
             screen.note("say what is to be done; /help shows the commands, /quit leaves");
         }
         loop {
-            match interact::read(&place, &earlier, self.moves).await {
+            match interact::read(&place, &std::mem::take(&mut begun), &earlier, self.moves).await {
                 None | Some(Typed::Quit) => return last,
                 Some(Typed::Nothing) => {}
                 Some(Typed::Help) => screen.lines(interact::HELP),
@@ -169,12 +170,37 @@ impl Course {
                 }
                 Some(Typed::Message(text)) => {
                     earlier.push(text.clone());
-                    let stopped = self.say(text).await;
+                    let (stopped, typed) = self.say_listening(text, &place, &screen).await;
+                    begun = typed;
                     self.why(&stopped);
                     last = Some(stopped);
                 }
             }
         }
+    }
+
+    /// Says something, and takes what is typed until the task is over; what was not sent is given back.
+    async fn say_listening(&mut self, text: String, place: &Place, screen: &Screen) -> (Stopped, String) {
+        let handle = self.conversation.handle();
+        let mut typing = Typing::default();
+        let stopped = {
+            let mut said = std::pin::pin!(self.conversation.say(vec![Part::text(text)]));
+            let heard = interact::meanwhile(place, screen, &handle, &mut typing);
+            let ended = tokio::select! {
+                biased;
+                stopped = &mut said => Ok(stopped),
+                leaves = heard => Err(leaves),
+            };
+            match ended {
+                Ok(stopped) => stopped,
+                // The terminal is as it was: bodies that will not even be stopped do not keep the person.
+                Err(Some(Leaves)) => std::process::exit(Exit::Interrupted as i32),
+                Err(None) => said.await,
+            }
+        };
+        self.shown.task().await;
+        screen.typing("");
+        (stopped, typing.text())
     }
 
     /// Says why a task is over where the model did not end it itself.
