@@ -72,6 +72,9 @@ impl Terminal {
     pub(crate) async fn overhear<T>(&self, mut heard: impl FnMut(Key) -> ControlFlow<T>) -> Option<T> {
         loop {
             let _turn = self.0.turn.lock().await;
+            if !self.0.tty.is_ours() {
+                return None;
+            }
             let mut talk = self.0.tty.listen().ok()?;
             loop {
                 let key = tokio::select! {

@@ -15,7 +15,7 @@ use super::{
     watch,
 };
 use crate::{
-    approver::{Terminal as Place, Typing},
+    approver::Typing,
     args::Shared,
     exit::{Exit, Fault},
     words,
@@ -88,6 +88,13 @@ fn types(setup: &Setup, args: &Run, shared: &Shared, has_prompt: bool) -> Result
     }
 }
 
+/// What is to be worked on.
+enum Task {
+    Say(String),
+    /// What was broken off.
+    GoOn,
+}
+
 /// A conversation under way.
 struct Course {
     setup: Setup,
@@ -121,16 +128,18 @@ impl Course {
     }
 
     async fn go(&mut self, prompt: Option<String>, typing: Types) -> Option<Stopped> {
-        let mut last = None;
-        if let Some(prompt) = prompt {
-            last = Some(self.say(prompt).await);
-        } else if self.is_open() {
-            let stopped = self.conversation.go_on().await;
-            self.shown.task().await;
-            last = Some(stopped);
+        let task = match prompt {
+            Some(prompt) => Some(Task::Say(prompt)),
+            None if self.is_open() => Some(Task::GoOn),
+            None => None,
+        };
+        let (mut last, mut begun) = (None, String::new());
+        if let Some(task) = task {
+            let (stopped, typed) = self.work(task).await;
+            (last, begun) = (Some(stopped), typed);
         }
         if typing == Types::Yes {
-            last = self.typed(last).await;
+            last = self.typed(last, begun).await;
         }
         last
     }
@@ -141,15 +150,49 @@ impl Course {
             && !matches!(self.conversation.machine().next(), Step::Done { reason } if reason.is_done())
     }
 
-    async fn say(&mut self, text: String) -> Stopped {
-        let stopped = self.conversation.say(vec![Part::text(text)]).await;
+    /// Works on a task until it is over, and takes what is typed meanwhile; what was not sent is given back.
+    async fn work(&mut self, task: Task) -> (Stopped, String) {
+        let handle = self.conversation.handle();
+        let place = self.setup.world.terminal.clone().filter(|_| std::io::stdin().is_terminal());
+        let mut typing = Typing::default();
+        let stopped = {
+            let conversation = &mut self.conversation;
+            let mut worked = std::pin::pin!(async move {
+                match task {
+                    Task::Say(text) => conversation.say(vec![Part::text(text)]).await,
+                    Task::GoOn => conversation.go_on().await,
+                }
+            });
+            let heard = async {
+                match (&place, &self.screen) {
+                    (Some(place), Some(screen)) => {
+                        interact::meanwhile(place, screen, &handle, &mut typing).await
+                    }
+                    _ => None,
+                }
+            };
+            let ended = tokio::select! {
+                biased;
+                stopped = &mut worked => Ok(stopped),
+                leaves = heard => Err(leaves),
+            };
+            match ended {
+                Ok(stopped) => stopped,
+                // The terminal is as it was: bodies that will not even be stopped do not keep the person.
+                Err(Some(Leaves)) => std::process::exit(Exit::Interrupted as i32),
+                Err(None) => worked.await,
+            }
+        };
         self.shown.task().await;
-        stopped
+        if let Some(screen) = &self.screen {
+            screen.typing("");
+        }
+        (stopped, typing.text())
     }
 
     /// Messages until the person leaves.
-    async fn typed(&mut self, mut last: Option<Stopped>) -> Option<Stopped> {
-        let (mut earlier, mut begun): (Vec<String>, String) = Default::default();
+    async fn typed(&mut self, mut last: Option<Stopped>, mut begun: String) -> Option<Stopped> {
+        let mut earlier: Vec<String> = Vec::new();
         let (Some(place), Some(screen)) = (self.setup.world.terminal.clone(), self.screen.clone()) else {
             return last;
         };
@@ -170,37 +213,13 @@ impl Course {
                 }
                 Some(Typed::Message(text)) => {
                     earlier.push(text.clone());
-                    let (stopped, typed) = self.say_listening(text, &place, &screen).await;
+                    let (stopped, typed) = self.work(Task::Say(text)).await;
                     begun = typed;
                     self.why(&stopped);
                     last = Some(stopped);
                 }
             }
         }
-    }
-
-    /// Says something, and takes what is typed until the task is over; what was not sent is given back.
-    async fn say_listening(&mut self, text: String, place: &Place, screen: &Screen) -> (Stopped, String) {
-        let handle = self.conversation.handle();
-        let mut typing = Typing::default();
-        let stopped = {
-            let mut said = std::pin::pin!(self.conversation.say(vec![Part::text(text)]));
-            let heard = interact::meanwhile(place, screen, &handle, &mut typing);
-            let ended = tokio::select! {
-                biased;
-                stopped = &mut said => Ok(stopped),
-                leaves = heard => Err(leaves),
-            };
-            match ended {
-                Ok(stopped) => stopped,
-                // The terminal is as it was: bodies that will not even be stopped do not keep the person.
-                Err(Some(Leaves)) => std::process::exit(Exit::Interrupted as i32),
-                Err(None) => said.await,
-            }
-        };
-        self.shown.task().await;
-        screen.typing("");
-        (stopped, typing.text())
     }
 
     /// Says why a task is over where the model did not end it itself.
