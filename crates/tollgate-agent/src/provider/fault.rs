@@ -9,7 +9,6 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 use tollgate::wire::WireError;
 
-use super::Secret;
 use crate::model::{ErrorKind, ModelError};
 
 /// Who is asked, for the words of an error.
@@ -21,8 +20,8 @@ pub(super) struct Asked<'a> {
     pub(super) host: &'a str,
     /// The variable the key is read from.
     pub(super) key_variable: &'a str,
-    /// The key that was sent; it stands in no message, whoever wrote it.
-    pub(super) key: Option<&'a Secret>,
+    /// A key was sent.
+    pub(super) has_key: bool,
 }
 
 impl Asked<'_> {
@@ -61,12 +60,15 @@ impl Asked<'_> {
     pub(super) fn status(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
         let said = Said::read(body);
         let kind = said.kind().unwrap_or(match status {
-            300..=399 | 404 | 405 if said.message.is_none() => ErrorKind::NotTheApi,
+            300..=399 | 405 => ErrorKind::NotTheApi,
+            // Where it is the model that is not there, it says so.
+            404 if !said.speaks_of("model") => ErrorKind::NotTheApi,
             401 => ErrorKind::WrongKey,
             402 => ErrorKind::NoCredit,
             403 => ErrorKind::Forbidden,
             404 => ErrorKind::UnknownModel,
             408 | 504 => ErrorKind::TimedOut,
+            413 => ErrorKind::ContextOverflow,
             429 => ErrorKind::RateLimited,
             503 | 529 => ErrorKind::Overloaded,
             500..=599 => ErrorKind::ProviderFailed,
@@ -74,7 +76,7 @@ impl Asked<'_> {
         });
         let message = match &said.message {
             Some(message) => message.clone(),
-            None if 300 <= status && status < 400 => {
+            None if (300..400).contains(&status) => {
                 let to = headers.get("location").and_then(|to| to.to_str().ok()).unwrap_or("somewhere else");
                 format!("it points to {to}")
             }
@@ -109,12 +111,10 @@ impl Asked<'_> {
 
     /// An error of this kind, with who was asked and what they said.
     pub(super) fn told(&self, kind: ErrorKind, said: &str) -> ModelError {
-        let Self { model, host, key_variable, key } = self;
-        // Servers repeat what they were sent.
-        let said = key.map_or_else(|| said.to_owned(), |key| said.replace(key.reveal(), "…"));
+        let Self { model, host, key_variable, has_key } = self;
         let said = said.trim().trim_end_matches('.');
         match kind {
-            ErrorKind::WrongKey if key.is_none() => {
+            ErrorKind::WrongKey if !has_key => {
                 ModelError::new(ErrorKind::NoKey, format!("{host} wants a key: {said}"))
                     .with_hint(format!("set {key_variable}."))
             }
@@ -160,6 +160,10 @@ impl Said {
             .or_else(|| text(&body, "message"))
             .or_else(|| text(&body, "detail"));
         Self { words, message: message.filter(|message| !message.trim().is_empty()) }
+    }
+
+    fn speaks_of(&self, word: &str) -> bool {
+        self.message.as_ref().is_some_and(|message| message.to_ascii_lowercase().contains(word))
     }
 
     fn kind(&self) -> Option<ErrorKind> {
