@@ -14,6 +14,7 @@ mod stream;
 mod shell;
 mod store;
 mod run;
+mod ask;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -31,6 +32,7 @@ fn main() {
         ("Files and search", files::rows(&runtime)),
         ("A streamed turn of one megabyte", stream::rows()),
         ("The store (SQLite)", store::rows()),
+        ("A question to a model", ask::rows()),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));
     std::process::exit(i32::from(good.contains(&false)));

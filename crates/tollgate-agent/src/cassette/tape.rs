@@ -51,6 +51,7 @@ pub(super) struct ResultLine {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the fields are the words of the file")]
 pub(super) struct Assistant {
     pub(super) assistant: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -80,6 +81,7 @@ pub(super) enum StopWord {
 /// [`Usage`] with what is zero left out.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the fields are the words of the file")]
 pub(super) struct Counts {
     input_tokens: u64,
     output_tokens: u64,

@@ -117,14 +117,14 @@ fn json(text: &str) -> Option<(Vec<(String, String)>, &str)> {
 
 /// A call, a list of calls, or an object that holds such a list.
 fn calls_of(value: &RawValue) -> Option<Vec<(String, String)>> {
-    if value.get().starts_with('[') {
-        let items: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
-        return items.into_iter().map(|item| one(item)).collect();
-    }
     #[derive(Deserialize)]
     struct Wrapped<'a> {
         #[serde(borrow)]
         tool_calls: &'a RawValue,
+    }
+    if value.get().starts_with('[') {
+        let items: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
+        return items.into_iter().map(one).collect();
     }
     match serde_json::from_str::<Wrapped<'_>>(value.get()) {
         Ok(wrapped) => calls_of(wrapped.tool_calls),

@@ -28,15 +28,22 @@ impl Retries {
     /// Never again.
     pub const NONE: Self = Self { attempts: 1, first: Duration::ZERO, longest: Duration::ZERO };
 
+    /// How many times a request that fails with this error is made at most.
+    pub fn attempts_for(&self, error: &ModelError) -> u32 {
+        match error.kind() {
+            // A second look is enough: the address is wrong, or somebody has to start the server.
+            ErrorKind::Unreachable => self.attempts.min(2),
+            kind if kind.is_transient() => self.attempts,
+            _ => 1,
+        }
+    }
+
     /// How long to wait after attempt number `made` failed with this error; `None` where that was the last one.
     ///
     /// What the provider asks for is kept to; otherwise the wait is random between half of the doubled time and the
     /// whole of it.
     pub fn delay(&self, made: u32, error: &ModelError) -> Option<Duration> {
-        // Where nothing answers, a second look is enough: the address is wrong, or somebody has to start the server.
-        let attempts =
-            if error.kind() == ErrorKind::Unreachable { self.attempts.min(2) } else { self.attempts };
-        if made >= attempts || !error.is_transient() {
+        if made >= self.attempts_for(error) {
             return None;
         }
         if let Some(asked) = error.retry_after() {

@@ -25,7 +25,7 @@ pub(super) struct Frame<'a> {
 impl Frame<'_> {
     /// The JSON text of the request.
     pub(super) fn write(&self, request: &Request) -> Result<Vec<u8>, ModelError> {
-        let tools = self.tools(request)?;
+        let tools = tools_of(request)?;
         let written = match self.api {
             Api::Anthropic => self.anthropic(request, tools),
             Api::OpenAi => self.responses(request, tools),
@@ -33,15 +33,6 @@ impl Frame<'_> {
         };
         written.map_err(|error| {
             ModelError::new(ErrorKind::Rejected, format!("the request cannot be written: {error}"))
-        })
-    }
-
-    fn tools<'r>(&self, request: &'r Request) -> Result<Option<&'r RawValue>, ModelError> {
-        if !request.has_tools() {
-            return Ok(None);
-        }
-        serde_json::from_str(&request.tools).map(Some).map_err(|error| {
-            ModelError::new(ErrorKind::Rejected, format!("the list of tools is not JSON: {error}"))
         })
     }
 
@@ -78,9 +69,10 @@ impl Frame<'_> {
             ToolChoice::Required => Some(json!({"type": "any"})),
             ToolChoice::None => Some(json!({"type": "none"})),
         });
-        let messages = match marks {
-            true => marks::marked(&request.messages),
-            false => request.messages.iter().map(Cow::Borrowed).collect(),
+        let messages = if marks {
+            marks::marked(&request.messages)
+        } else {
+            request.messages.iter().map(Cow::Borrowed).collect()
         };
         self.extended(&Body {
             model: self.model,
@@ -184,6 +176,15 @@ impl Frame<'_> {
 #[derive(Serialize)]
 struct StreamOptions {
     include_usage: bool,
+}
+
+fn tools_of(request: &Request) -> Result<Option<&RawValue>, ModelError> {
+    if !request.has_tools() {
+        return Ok(None);
+    }
+    serde_json::from_str(&request.tools).map(Some).map_err(|error| {
+        ModelError::new(ErrorKind::Rejected, format!("the list of tools is not JSON: {error}"))
+    })
 }
 
 fn choice(choice: ToolChoice) -> Option<&'static str> {

@@ -69,12 +69,12 @@ impl Exchange {
                 State::Streaming(stream) => self.read(stream).await,
             };
             if let Err(broken) = went {
-                self.again_or_broken(*broken);
+                self.again_or_broken(broken);
             }
         }
     }
 
-    async fn send(&mut self, delay: Duration) -> Result<(), Box<Broken>> {
+    async fn send(&mut self, delay: Duration) -> Result<(), Broken> {
         if !delay.is_zero() {
             self.or_cancelled(tokio::time::sleep(delay)).await.map_err(nothing)?;
         }
@@ -96,7 +96,7 @@ impl Exchange {
     }
 
     /// An answer that does not call itself a stream: a turn in one piece, or an error.
-    async fn whole(&mut self, response: Response) -> Result<(), Box<Broken>> {
+    async fn whole(&mut self, response: Response) -> Result<(), Broken> {
         let (status, headers) = (response.status(), response.headers().clone());
         let read = self.or_cancelled(read_all(response)).await.map_err(nothing)?;
         let asked = self.line.asked();
@@ -126,11 +126,11 @@ impl Exchange {
         Ok(())
     }
 
-    async fn read(&mut self, mut stream: Box<Streaming>) -> Result<(), Box<Broken>> {
+    async fn read(&mut self, mut stream: Box<Streaming>) -> Result<(), Broken> {
         let chunk = match self.or_cancelled(stream.response.chunk()).await {
             Ok(chunk) => chunk,
             Err(cancelled) => {
-                return Err(Box::new(Broken { error: cancelled, partial: some_of(stream.reader.finish()) }));
+                return Err(Broken { error: cancelled, partial: some_of(stream.reader.finish()) });
             }
         };
         let chunk = match chunk {
@@ -154,13 +154,13 @@ impl Exchange {
     }
 
     /// The stream is over, by itself or because the connection broke.
-    fn stream_ends(&mut self, stream: Streaming, broke: Option<ModelError>) -> Result<(), Box<Broken>> {
+    fn stream_ends(&mut self, stream: Streaming, broke: Option<ModelError>) -> Result<(), Broken> {
         let turn = stream.reader.finish();
         match broke {
             // Some servers just hang up when they are done; only where the turn is not whole does that matter.
             Some(error) if matches!(turn.stop, Stop::Failed(_)) => {
                 let error = error.with_request_id(stream.request_id);
-                Err(Box::new(Broken { error, partial: some_of(turn) }))
+                Err(Broken { error, partial: some_of(turn) })
             }
             _ => {
                 let done = self.ended(turn, stream.page, stream.request_id)?;
@@ -171,7 +171,7 @@ impl Exchange {
     }
 
     /// The last step for a turn that has come to its end, one way or the other.
-    fn ended(&self, turn: ModelTurn, page: bool, request_id: Option<String>) -> Result<Step, Box<Broken>> {
+    fn ended(&self, turn: ModelTurn, page: bool, request_id: Option<String>) -> Result<Step, Broken> {
         let asked = self.line.asked();
         let error = match &turn.stop {
             Stop::ProviderFailed { kind, message } => asked.provider(kind, message),
@@ -179,7 +179,7 @@ impl Exchange {
             Stop::Failed(why) => ModelError::cut(format!("the answer of {} was cut: {why}", asked.host)),
             _ => return Ok(Step::Done(Box::new(turn))),
         };
-        Err(Box::new(Broken { error: error.with_request_id(request_id), partial: some_of(turn) }))
+        Err(Broken { error: error.with_request_id(request_id), partial: some_of(turn) })
     }
 
     /// Makes the request again where that may help and nobody has seen anything of the answer.
@@ -192,7 +192,7 @@ impl Exchange {
             return;
         };
         self.state = State::Resting(delay);
-        let (attempt, of) = (self.made + 1, retries.attempts);
+        let (attempt, of) = (self.made + 1, retries.attempts_for(&broken.error));
         self.ready.push_back(Step::Waiting(Waiting { error: broken.error, delay, attempt, of }));
     }
 
@@ -207,8 +207,8 @@ impl Exchange {
     }
 }
 
-fn nothing(error: ModelError) -> Box<Broken> {
-    Box::new(Broken { error, partial: None })
+fn nothing(error: ModelError) -> Broken {
+    Broken { error, partial: None }
 }
 
 /// What came of a turn, if anything did.

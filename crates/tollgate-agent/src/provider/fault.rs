@@ -9,6 +9,7 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 use tollgate::wire::WireError;
 
+use super::Secret;
 use crate::model::{ErrorKind, ModelError};
 
 /// Who is asked, for the words of an error.
@@ -20,8 +21,8 @@ pub(super) struct Asked<'a> {
     pub(super) host: &'a str,
     /// The variable the key is read from.
     pub(super) key_variable: &'a str,
-    /// A key was sent.
-    pub(super) has_key: bool,
+    /// The key that was sent. Some servers repeat it in their errors, so it is looked for there.
+    pub(super) key: Option<&'a Secret>,
 }
 
 impl Asked<'_> {
@@ -111,10 +112,14 @@ impl Asked<'_> {
 
     /// An error of this kind, with who was asked and what they said.
     pub(super) fn told(&self, kind: ErrorKind, said: &str) -> ModelError {
-        let Self { model, host, key_variable, has_key } = self;
+        let Self { model, host, key_variable, key } = self;
+        let said = match key {
+            Some(key) => said.replace(key.reveal(), "…"),
+            None => said.to_owned(),
+        };
         let said = said.trim().trim_end_matches('.');
         match kind {
-            ErrorKind::WrongKey if !has_key => {
+            ErrorKind::WrongKey if key.is_none() => {
                 ModelError::new(ErrorKind::NoKey, format!("{host} wants a key: {said}"))
                     .with_hint(format!("set {key_variable}."))
             }

@@ -36,7 +36,7 @@ impl Line {
                 (Api::Anthropic, None) => "ANTHROPIC_API_KEY",
                 (Api::OpenAi | Api::Chat, None) => "OPENAI_API_KEY",
             },
-            has_key: self.key().is_some(),
+            key: self.key(),
         }
     }
 

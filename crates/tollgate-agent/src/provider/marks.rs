@@ -59,3 +59,41 @@ fn mark(message: &Value) -> Option<Value> {
     }
     Some(message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(messages: &[Value]) -> Vec<usize> {
+        let marked = marked(messages);
+        (0..marked.len()).filter(|at| has_mark(&marked[*at])).collect()
+    }
+
+    #[test]
+    fn the_last_two_messages_of_the_user_are_marked_and_nothing_else_changes() {
+        let user = |text: &str| json!({"role": "user", "content": text});
+        let model = json!({"role": "assistant", "content": [{"type": "text", "text": "x"}]});
+        let messages = [user("1"), model.clone(), user("2"), model.clone(), user("3")];
+        assert_eq!(marks(&messages), [2, 4]);
+        let after = marked(&messages);
+        assert!([0, 1, 3].iter().all(|at| *after[*at] == messages[*at]));
+        let block = json!([{"type": "text", "text": "3", "cache_control": {"type": "ephemeral"}}]);
+        assert_eq!(after[4]["content"], block);
+        assert_eq!(marks(&[user("1"), model]), [0]);
+        assert_eq!(marks(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn what_may_bear_no_mark_gets_none_and_marks_that_are_there_stay_alone() {
+        let odd = |block: Value| [json!({"role": "user", "content": [block]})];
+        assert_eq!(marks(&odd(json!({"type": "text", "text": " "}))), [0; 0]);
+        assert_eq!(marks(&odd(json!({"type": "moon"}))), [0; 0]);
+        assert_eq!(marks(&odd(json!({"type": "tool_result", "tool_use_id": "c"}))), [0]);
+        let own = [
+            json!({"role": "user", "content": [{"type": "text", "text": "1", "cache_control": {"type": "ephemeral"}}]}),
+            json!({"role": "assistant", "content": "x"}),
+            json!({"role": "user", "content": "2"}),
+        ];
+        assert_eq!(marks(&own), [0]);
+    }
+}

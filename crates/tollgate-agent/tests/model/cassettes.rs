@@ -34,7 +34,7 @@ fn refused(code: &str) -> String {
 }
 
 /// The results of c1 and c2 as a message.
-fn results(c1: &str, c2: Value) -> Value {
+fn results(c1: &str, c2: &str) -> Value {
     json!({"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "c1", "content": c1},
         {"type": "tool_result", "tool_use_id": "c2", "is_error": true, "content": c2},
@@ -54,7 +54,7 @@ async fn first(cassette: &Cassette) -> Vec<Value> {
 async fn a_cassette_written_by_hand_plays_whatever_stands_around_its_words() {
     let cassette = cassette(HAND_WRITTEN);
     let mut messages = first(&cassette).await;
-    messages.push(results("pub fn main() {}", json!(refused("denied"))));
+    messages.push(results("pub fn main() {}", &refused("denied")));
     let mut steps = steps(cassette.ask(ask(Api::Anthropic, messages))).await;
     let Some(Step::Done(turn)) = steps.pop() else { panic!("{steps:?}") };
     assert_eq!((turn.text.as_str(), &turn.stop), ("Done: they pass.", &Stop::EndTurn));
@@ -67,14 +67,14 @@ async fn a_cassette_written_by_hand_plays_whatever_stands_around_its_words() {
 
 #[tokio::test]
 async fn a_departure_says_which_line_what_was_expected_and_what_came() {
-    let ok = json!(refused("denied"));
+    let denied = refused("denied");
     let cases = [
         (
-            results("a page", ok.clone()),
+            results("a page", &denied),
             "line 4 has the result of call `c1` say “fn {{anything}}()”, and in message 3 it says “a page”",
         ),
         (
-            results("fn x()", json!(refused("not_enabled"))),
+            results("fn x()", &refused("not_enabled")),
             "line 5 has the result of call `c2` with the code `denied`, and in message 3 it is `refused` (not_enabled)",
         ),
         (

@@ -4,7 +4,7 @@ use tollgate_agent::{
     model::{ErrorKind, Model, ModelError, Retries},
     price::Models,
     provider::{Account, Api, Client, Secret, Settings, Streaming},
-    standin::{Say, StandIn},
+    standin::{Delivery, Say, StandIn},
 };
 
 use crate::support::{APIS, broken, hello, name};
@@ -56,6 +56,11 @@ async fn a_wrong_key_is_told_from_a_missing_one() {
         reads_well(&error, ErrorKind::WrongKey, &["does not accept the key", "_API_KEY", "HTTP 401"]);
         assert!(!error.to_string().contains("sk-wrong"));
     }
+    // Some servers repeat the key they do not like.
+    let echo = format!("Incorrect API key provided: {}", StandIn::key());
+    let error = asked(&standin, Api::OpenAi, Say::status(401, "invalid_api_key", &echo)).await;
+    reads_well(&error, ErrorKind::WrongKey, &["Incorrect API key provided: …"]);
+    assert!(!format!("{error:?}").contains(StandIn::key()));
     let mut settings = standin.settings();
     settings.openai.key = Secret::new("two\nlines");
     let error = broken(standin.model_with("openai:m", settings).unwrap().ask(hello(Api::OpenAi))).await.error;
@@ -182,6 +187,9 @@ async fn what_a_server_answers_instead_of_a_turn_is_told_by_its_kind() {
             ErrorKind::Rejected,
             "list",
         ),
+        (Say::raw(404, json, r#"{"detail":"Not Found"}"#), ErrorKind::NotTheApi, "base URL"),
+        (Say::status(404, "not_found_error", "Not Found"), ErrorKind::NotTheApi, "base URL"),
+        (Say::raw(413, "text/plain", "too large"), ErrorKind::ContextOverflow, "too large"),
         (Say::raw(200, json, ""), ErrorKind::Cut, "empty"),
         (Say::raw(200, "text/event-stream", ""), ErrorKind::Cut, "empty"),
         (Say::raw(200, json, r#"{"content":[{"type":"te"#), ErrorKind::Cut, "breaks off"),
@@ -222,8 +230,7 @@ async fn a_whole_answer_is_taken_where_a_stream_was_asked_for_and_the_other_way_
     for api in APIS {
         let mut whole = Say::text("Hi.").call("c1", "read", "{}");
         let events = whole.stream_text(api);
-        let mut delivery = tollgate_agent::standin::Delivery::default();
-        delivery.whole = true;
+        let delivery = Delivery { whole: true, ..Delivery::default() };
         whole = whole.delivered(delivery);
         standin.say(whole).say(Say::raw(200, "text/event-stream", events.clone())).say(Say::raw(
             200,

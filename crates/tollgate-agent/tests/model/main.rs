@@ -1,5 +1,7 @@
 //! Models asked over real HTTP on loopback, cassettes, and the rules of the stand-in that judges the requests.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
 mod support;
 mod rules;
 mod asks;

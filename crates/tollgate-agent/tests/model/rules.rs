@@ -149,6 +149,7 @@ fn every_api_wants_a_key_a_type_a_model_and_json() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn messages_refuses_what_anthropic_refuses() {
     let result = json!({"type": "tool_result", "tool_use_id": "c1", "content": "again"});
     let mark = json!({"type": "ephemeral"});
@@ -266,6 +267,9 @@ fn messages_refuses_what_anthropic_refuses() {
             ),
         ],
     );
+    let deep = (0..50).fold(json!({"type": "string"}), |inner, _| json!({"type": "array", "items": inner}));
+    let deep = with(good(Api::Anthropic), "/tools/0/input_schema/properties/path", &deep);
+    assert_eq!(judge(Api::Anthropic, &headers(Api::Anthropic), &deep).unwrap_err().rule, "schema_depth");
     let alone = json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}], "tool_choice": {"type": "auto"}});
     let refused = judge(Api::Anthropic, &headers(Api::Anthropic), &alone).unwrap_err();
     assert_eq!(refused.rule, "choice_without_tools");

@@ -3,7 +3,7 @@
 use tollgate::wire::Stop;
 use tollgate_agent::{
     model::{ErrorKind, Model, Retries, Step},
-    provider::{Client, Settings},
+    provider::{Api, Client, Settings},
     standin::{Cut, Delivery, Say, StandIn},
 };
 
@@ -39,37 +39,50 @@ async fn chunks_line_ends_and_noise_do_not_change_a_turn() {
 }
 
 #[tokio::test]
-async fn a_stream_cut_at_any_byte_is_no_turn_and_runs_nothing() {
+async fn a_messages_stream_cut_at_any_byte_is_no_turn_and_runs_nothing() {
+    cut_at_every_byte(Api::Anthropic).await;
+}
+
+#[tokio::test]
+async fn a_responses_stream_cut_at_any_byte_is_no_turn_and_runs_nothing() {
+    cut_at_every_byte(Api::OpenAi).await;
+}
+
+#[tokio::test]
+async fn a_chat_stream_cut_at_any_byte_is_no_turn_and_runs_nothing() {
+    cut_at_every_byte(Api::Chat).await;
+}
+
+async fn cut_at_every_byte(api: Api) {
     let standin = StandIn::start().await.unwrap();
-    for api in APIS {
-        let model = once(&standin, name(api));
-        let length = looks().stream_text(api).len();
-        for at in 0..length {
-            // Every byte as an end that looks like one; some as a connection that breaks.
-            let cut = if at % 11 == 0 { Cut::Abort(at) } else { Cut::Close(at) };
-            standin.say(looks().cut(cut));
-            match steps(model.ask(hello(api))).await.pop() {
-                Some(Step::Broken(broken)) => {
-                    let kind = broken.error.kind();
-                    assert!(matches!(kind, ErrorKind::Cut), "{api:?} at {at}: {}", broken.error);
-                    let calls = broken.partial.map(|turn| turn.calls).unwrap_or_default();
-                    assert!(calls.iter().all(|call| call.fault().is_some()), "{api:?} at {at}");
-                }
-                // The last words of a stream only say that it is over.
-                Some(Step::Done(turn)) => {
-                    assert!(length - at < 250, "{api:?}: done at {at} of {length}");
-                    assert_eq!((turn.stop, turn.calls.len()), (Stop::ToolUse, 1));
-                }
-                other => panic!("{api:?} at {at}: {other:?}"),
+    let say = Say::text("Hm — 好.").call("c1", "read", r#"{"path":"ä"}"#);
+    let model = once(&standin, name(api));
+    let length = say.stream_text(api).len();
+    for at in 0..length {
+        // Every byte as an end that looks like one; some as a connection that breaks.
+        let cut = if at % 11 == 0 { Cut::Abort(at) } else { Cut::Close(at) };
+        standin.say(say.clone().cut(cut));
+        match steps(model.ask(hello(api))).await.pop() {
+            Some(Step::Broken(broken)) => {
+                assert_eq!(broken.error.kind(), ErrorKind::Cut, "{api:?} at {at}: {}", broken.error);
+                let calls = broken.partial.map(|turn| turn.calls).unwrap_or_default();
+                assert!(calls.iter().all(|call| call.fault().is_some()), "{api:?} at {at}");
             }
+            // The last words of a stream only say that it is over.
+            Some(Step::Done(turn)) => {
+                assert!(length - at < 250, "{api:?}: done at {at} of {length}");
+                assert_eq!((turn.stop, turn.calls.len()), (Stop::ToolUse, 1));
+            }
+            other => panic!("{api:?} at {at}: {other:?}"),
         }
     }
     assert_eq!(standin.refused(), []);
 }
 
 #[tokio::test]
-async fn a_thousand_damaged_streams_end_and_run_no_call_that_was_not_told_whole() {
+async fn a_thousand_damaged_streams_end_as_a_turn_or_as_a_fault_that_runs_nothing() {
     let standin = StandIn::start().await.unwrap();
+    let models = APIS.map(|api| once(&standin, name(api)));
     let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
     for at in 0..1_000 {
         let api = APIS[at % 3];
@@ -80,7 +93,7 @@ async fn a_thousand_damaged_streams_end_and_run_no_call_that_was_not_told_whole(
         let kind = if dice.below(4) == 0 { "application/json" } else { "text/event-stream" };
         let delivery = Delivery { chunk: dice.below(40), ..Delivery::default() };
         standin.say(Say::raw(200, kind, bytes.clone()).delivered(delivery));
-        match steps(once(&standin, name(api)).ask(hello(api))).await.pop() {
+        match steps(models[at % 3].ask(hello(api))).await.pop() {
             Some(Step::Done(turn)) => assert!(turn.calls.len() <= 1_000),
             Some(Step::Broken(broken)) => {
                 assert!(!broken.error.to_string().chars().any(char::is_control), "{}", broken.error);

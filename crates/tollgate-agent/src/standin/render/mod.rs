@@ -32,18 +32,18 @@ pub(super) fn stream(api: Api, turn: &Turn, delivery: &Delivery) -> String {
         make_noise(api, &mut events);
     }
     let end = if delivery.crlf { "\r\n" } else { "\n" };
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for (at, (name, data)) in events.into_iter().enumerate() {
         if delivery.noisy && at % 3 == 0 {
-            text.push_str(&format!(": keep-alive{end}{end}"));
+            lines.extend([": keep-alive".to_owned(), String::new()]);
         }
         if !name.is_empty() {
-            text.push_str(&format!("event: {name}{end}"));
+            lines.push(format!("event: {name}"));
         }
         let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
-        text.push_str(&format!("data: {data}{end}{end}"));
+        lines.extend([format!("data: {data}"), String::new()]);
     }
-    text
+    lines.into_iter().flat_map(|line| [line, end.to_owned()]).collect()
 }
 
 /// Puts events in between that no client has heard of.

@@ -89,7 +89,7 @@ fn assistant<'a>(
             }
             "redacted_thinking" => only(block, &["type", "data"], at)?,
             "server_tool_use" => {
-                only(block, &["type", "id", "name", "input", "cache_control", "caller"], at)?
+                only(block, &["type", "id", "name", "input", "cache_control", "caller"], at)?;
             }
             "tool_use" => {
                 only(block, &["type", "id", "name", "input", "cache_control", "caller"], at)?;
@@ -142,9 +142,8 @@ fn user(blocks: &[Value], open: &[&str], at: &str) -> Judged {
                 result(block, at)?;
                 continue;
             }
-            "text" => {}
+            "text" | "document" | "search_result" => {}
             "image" => image(block, at)?,
-            "document" | "search_result" => {}
             kind => refuse("block", format!("{at}: '{kind}' does not belong in a user message"))?,
         }
         others = true;
