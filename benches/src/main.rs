@@ -15,6 +15,7 @@ mod shell;
 mod store;
 mod run;
 mod ask;
+mod agent;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -33,6 +34,7 @@ fn main() {
         ("A streamed turn of one megabyte", stream::rows()),
         ("The store (SQLite)", store::rows()),
         ("A question to a model", ask::rows()),
+        ("The loop", agent::rows()),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));
     std::process::exit(i32::from(good.contains(&false)));

@@ -70,6 +70,12 @@ pub struct Line<'a> {
     /// On which route.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub route: Option<Cow<'a, str>>,
+    /// The sub-agent that proposed it.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Cow<'a, str>>,
+    /// Why the model says it called this.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Cow<'a, str>>,
     /// The caller's key.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Cow<'a, str>>,
@@ -123,6 +129,7 @@ pub(crate) fn proposed(out: &mut Vec<u8>, id: i64, call: &CallRecord<'_>, redact
     if let Some(key) = call.key {
         text(out, "key", key.as_str());
     }
+    purpose(out, call, redactor);
     input(out, &call.input, redactor);
     out.extend_from_slice(b"}\n");
 }
@@ -163,6 +170,7 @@ pub(crate) fn call(out: &mut Vec<u8>, end: &End<'_>, redactor: &Redactor) -> Res
     if let Some(by) = end.by {
         text(out, "by", by);
     }
+    purpose(out, &end.call, redactor);
     input(out, &end.call.input, redactor);
     out.extend_from_slice(br#","a":"#);
     let most = if end.settled.replayed { 0 } else { LONGEST_READ };
@@ -242,6 +250,15 @@ fn subject(out: &mut Vec<u8>, call: &CallRecord<'_>) {
     }
     if let Some(route) = &call.scope.route {
         text(out, "route", route.as_str());
+    }
+    if let Some(agent) = &call.scope.agent {
+        text(out, "agent", agent);
+    }
+}
+
+fn purpose(out: &mut Vec<u8>, call: &CallRecord<'_>, redactor: &Redactor) {
+    if let Some(purpose) = call.purpose {
+        text(out, "why", &redactor.text(purpose));
     }
 }
 

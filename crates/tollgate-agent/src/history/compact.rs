@@ -7,7 +7,7 @@ use tollgate::{
     tool::CallId,
 };
 
-use super::{Entry, History};
+use super::{Entry, History, Kept};
 
 /// A result that takes room it need not take.
 #[derive(Debug, Clone)]
@@ -42,36 +42,49 @@ pub struct Aside {
 const WORTH_IT: usize = 600;
 
 impl History {
+    /// How many characters [`History::room`] would win.
+    pub fn room_chars(&self, keep: usize) -> usize {
+        self.old(keep).flat_map(|at| self.worth_it(at)).map(|(_, chars)| chars).sum()
+    }
+
     /// The results that could be put aside, all but those of the latest `keep` turns that have any.
     pub fn room(&self, keep: usize) -> Vec<Room> {
-        let with_results: Vec<usize> = self
+        let old =
+            self.old(keep).flat_map(|at| self.worth_it(at).map(move |(answer, chars)| (at, answer, chars)));
+        old.map(|(at, answer, chars)| {
+            let kept = answer.offloaded.as_ref().is_some_and(|aside| aside.result.is_some());
+            Room {
+                entry: at,
+                id: answer.id.clone(),
+                whole: answer.output().filter(|_| !kept).map(text),
+                chars,
+                trust: answer.trust,
+            }
+        })
+        .collect()
+    }
+
+    /// The places of results, without the latest `keep` of them.
+    fn old(&self, keep: usize) -> impl Iterator<Item = usize> {
+        let places: Vec<usize> = self
             .entries()
             .iter()
             .enumerate()
             .filter(|(_, entry)| matches!(entry, Entry::Results { .. }))
             .map(|(at, _)| at)
             .collect();
-        let old = &with_results[..with_results.len().saturating_sub(keep)];
-        old.iter().flat_map(|at| self.room_in(*at)).collect()
+        let old = places.len().saturating_sub(keep);
+        places.into_iter().take(old)
     }
 
-    fn room_in(&self, at: usize) -> impl Iterator<Item = Room> {
+    /// The answers of an entry that are long enough to be put aside, and how long they are.
+    fn worth_it(&self, at: usize) -> impl Iterator<Item = (&Kept, usize)> {
         let answers = match self.entries().get(at) {
             Some(Entry::Results { answers }) => &answers[..],
             _ => &[],
         };
-        answers.iter().filter_map(move |answer| {
-            let Outcome::Ok(output) = &answer.outcome else { return None };
-            let chars = length(output);
-            let kept = answer.offloaded.as_ref().is_some_and(|aside| aside.result.is_some());
-            (chars >= WORTH_IT).then(|| Room {
-                entry: at,
-                id: answer.id.clone(),
-                whole: (!kept).then(|| text(output)),
-                chars,
-                trust: answer.trust,
-            })
-        })
+        let long = answers.iter().filter_map(|answer| answer.output().map(|output| (answer, length(output))));
+        long.filter(|(_, chars)| *chars >= WORTH_IT)
     }
 
     /// Puts results aside. What is not there, or was put aside before, is passed over.

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     event::What,
     history::{StopWord, Turn},
-    machine::{Answered, Fact, ModelFault, StopReason, Then},
+    machine::{Answered, Fact, ModelFault, Step as Next, StopReason, Then},
     model::{Broken, Caching, ErrorKind, ModelError, Request, Step, ToolChoice, recover},
 };
 
@@ -113,7 +113,7 @@ impl Conversation {
     }
 
     async fn stream(&mut self, request: Request, coming: &mut Coming, cancel: &CancellationToken) -> End {
-        let deadline = self.deadline();
+        let deadline = self.time_left().and_then(|left| Instant::now().checked_add(left));
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let model = self.config.model.clone();
@@ -241,21 +241,25 @@ impl Conversation {
         }
         self.event(What::Discarded { why: why.clone() });
         drop(coming.stream.cut(&format!("The answer broke off: {why}.")).await);
+        // Time that ran out has ended the task already, and says so better.
+        if !matches!(self.machine.next(), Next::CallModel { .. }) {
+            return;
+        }
         self.fact(Fact::Failed(fault(&broken.error, self.config.retry_pause)));
     }
 
     /// Counts time at work; a limit that is reached shows at once.
     pub(super) fn worked(&mut self, since: Instant) {
-        let ms = millis(since.elapsed());
+        let ms = millis(since.elapsed().saturating_sub(self.patience.settle()));
         if ms > 0 && self.config.limits.ms.is_some() {
             self.fact(Fact::Worked { ms });
         }
     }
 
-    /// When the run's time is over.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    /// How much of the run's time is left.
+    pub(super) fn time_left(&self) -> Option<Duration> {
         let left = self.config.limits.ms?.saturating_sub(self.machine.spent().ms);
-        Instant::now().checked_add(Duration::from_millis(left))
+        Some(Duration::from_millis(left))
     }
 }
 
@@ -280,7 +284,7 @@ fn broken(kind: ErrorKind, message: &str) -> End {
     End::Broken(Broken { error: ModelError::new(kind, message), partial: None })
 }
 
-pub(super) async fn until(deadline: Option<Instant>) {
+async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,

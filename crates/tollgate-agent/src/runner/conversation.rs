@@ -16,7 +16,7 @@ use crate::{
     history::{Part, Projection},
     machine::{Fact, Limits, Machine, Spent, Step, StopReason},
     session::{Saved, SessionFault, SessionLog, replay},
-    tools::Seat,
+    tools::{Post, Seat},
 };
 
 /// A conversation with an agent.
@@ -32,6 +32,8 @@ pub struct Conversation {
     pub(super) meter: Arc<Meter>,
     /// Steps of the calls, for whoever watches; only the outermost agent reads them.
     pub(super) steps: Option<Subscription>,
+    /// Time that went by while a person was asked.
+    pub(super) patience: super::watch::Patience,
     /// Its place at the desk while it runs.
     pub(super) seat: Option<Seat>,
     /// Calls were open when the process before this one ended.
@@ -90,13 +92,14 @@ impl Conversation {
         if let Some(parent) = &config.parent {
             parent.control.adopt(&control);
         }
-        let watches = config.teller.is_some() && config.parent.is_none();
+        let watches = (config.teller.is_some() || config.limits.ms.is_some()) && config.parent.is_none();
         Self {
             projection: Projection::new(config.model.provider(), config.model.name()),
             offers: Offers::default(),
             run: Run::new(id.as_str()),
             meter: config.meter(*machine.spent()),
             steps: watches.then(|| config.gate.observe(super::watch::CAPACITY)),
+            patience: super::watch::Patience::default(),
             seat: None,
             broken_off: false,
             filled: super::room::Filled::default(),
@@ -146,20 +149,34 @@ impl Conversation {
     /// Says something and goes on until the task is over.
     pub async fn say(&mut self, parts: Vec<Part>) -> Stopped {
         self.fact(Fact::Said { parts });
+        if self.config.scope.interactive {
+            self.ask_again();
+        } else if matches!(self.machine.next(), Step::NeedApproval { .. }) {
+            self.fact(Fact::GoOn);
+        }
         self.go().await
     }
 
     /// Goes on with a task that was broken off, or with calls that are still open.
     pub async fn go_on(&mut self) -> Stopped {
         self.fact(Fact::Resumed);
+        self.ask_again();
+        self.go().await
+    }
+
+    /// Calls that waited for a person are put on the path once more.
+    fn ask_again(&mut self) {
         if let Step::NeedApproval { missing } = self.machine.next() {
             let calls = missing.iter().map(|missing| missing.call.id.clone()).collect();
             self.fact(Fact::AskAgain { calls });
         }
-        self.go().await
     }
 
     async fn go(&mut self) -> Stopped {
+        if self.config.parent.is_none() {
+            // What was pressed while nothing ran meant nothing that runs now.
+            self.control.forget_interrupts();
+        }
         self.begin_run();
         let model = self.config.model.name().into();
         let resumed = std::mem::take(&mut self.resumed);
@@ -261,7 +278,8 @@ impl Conversation {
         scope.reading_only = scope.reading_only || self.machine.is_planning();
         if let Some(desk) = &self.config.desk {
             let planning = self.machine.is_planning();
-            scope.route = Some(desk.route(self.config.role.as_deref(), planning));
+            let post = if self.config.parent.is_some() { Post::SentOut } else { Post::Main };
+            scope.route = Some(desk.route(post, self.config.role.as_deref(), planning));
         }
         if let Some(seat) = &self.seat {
             seat.turn(turn);

@@ -45,9 +45,9 @@ impl Conversation {
         if self.estimate() * 100 < window * FULL_AT {
             return;
         }
-        let room = self.machine.history().room(KEEP_RECENT);
-        let chars: usize = room.iter().map(|room| room.chars).sum();
+        let chars = self.machine.history().room_chars(KEEP_RECENT);
         if (chars as u64) / CHARS * 100 >= window * WORTH {
+            let room = self.machine.history().room(KEEP_RECENT);
             self.put_aside(room).await;
         }
     }

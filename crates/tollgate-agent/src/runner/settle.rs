@@ -9,10 +9,7 @@ use tokio::{
 };
 use tollgate::{Interrupter, Proposed, Settled, wire::ModelTurn};
 
-use super::{
-    Conversation,
-    ask::{Coming, until},
-};
+use super::{Conversation, ask::Coming};
 use crate::{
     event::What,
     history::Kept,
@@ -54,7 +51,7 @@ impl Conversation {
         interrupter: &Interrupter,
         as_they_come: bool,
     ) {
-        let deadline = self.deadline();
+        let (began, left) = (Instant::now(), self.time_left());
         let mut out_of_time = false;
         let mut tick = tokio::time::interval_at(Instant::now() + TICK, TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -68,10 +65,13 @@ impl Conversation {
                     }
                 }
                 all = &mut all => break all,
-                _ = tick.tick() => self.tell_steps(),
-                () = until(deadline), if !out_of_time => {
-                    out_of_time = true;
-                    interrupter.stop_everything();
+                _ = tick.tick() => {
+                    self.tell_steps();
+                    let worked = began.elapsed().saturating_sub(self.patience.waited());
+                    if !out_of_time && left.is_some_and(|left| worked >= left) {
+                        out_of_time = true;
+                        interrupter.stop_everything();
+                    }
                 }
             }
         };

@@ -1,6 +1,11 @@
 //! Steps of calls, as the gate tells them, become events of the agent whose calls they are.
 
-use tollgate::event::What as Happened;
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+
+use tollgate::{event::What as Happened, tool::CallId};
 
 use super::Conversation;
 use crate::event::{AgentEvent, What};
@@ -12,12 +17,23 @@ impl Conversation {
     /// Tells of what happened to calls since the last time, those of sub-agents included.
     pub(super) fn tell_steps(&mut self) {
         let Some(steps) = &mut self.steps else { return };
-        let Some(teller) = &self.config.teller else { return };
         let desk = self.config.desk.as_ref();
+        let (patience, teller) = (&mut self.patience, self.config.teller.as_ref());
         let (own, turn) = (&self.id, self.machine.turn());
         let agent = &self.config.scope.agent;
         while steps.drain(|event| {
             let Some(id) = event.call else { return };
+            let (agent, turn) = if event.run == own {
+                (agent.clone(), turn)
+            } else {
+                // Calls of other runs through the same gate are told by whoever began those.
+                match desk.and_then(|desk| desk.of_tree(event.run, own)) {
+                    Some((agent, turn)) => (agent, turn),
+                    None => return,
+                }
+            };
+            patience.see(id, event.what);
+            let Some(teller) = teller else { return };
             let id = id.clone();
             let what = match event.what {
                 Happened::Asked { rule } => What::CallAsked { id, rule: rule.clone() },
@@ -29,16 +45,43 @@ impl Conversation {
                 },
                 _ => return,
             };
-            let (agent, turn) = if event.run == own {
-                (agent.clone(), turn)
-            } else {
-                // Calls of other runs through the same gate are told by whoever began those.
-                match desk.and_then(|desk| desk.of_tree(event.run, own)) {
-                    Some((agent, turn)) => (agent, turn),
-                    None => return,
-                }
-            };
             teller.tell(AgentEvent { run: event.run.clone(), agent, turn, what });
         }) {}
+    }
+}
+
+/// How long people were waited for: no time of the run's.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    asked: HashSet<CallId>,
+    since: Option<Instant>,
+    waited: Duration,
+}
+
+impl Patience {
+    fn see(&mut self, call: &CallId, what: &Happened) {
+        match what {
+            Happened::Asked { .. } => {
+                self.asked.insert(call.clone());
+                self.since.get_or_insert_with(Instant::now);
+            }
+            // Whatever comes next of a call, its question is answered.
+            _ if self.asked.remove(call) && self.asked.is_empty() => {
+                self.waited += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+            }
+            _ => {}
+        }
+    }
+
+    /// Since the last settling of accounts.
+    pub(super) fn waited(&self) -> Duration {
+        self.waited + self.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    pub(super) fn settle(&mut self) -> Duration {
+        let waited = self.waited();
+        self.waited = Duration::ZERO;
+        self.since = self.since.map(|_| Instant::now());
+        waited
     }
 }

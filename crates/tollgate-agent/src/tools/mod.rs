@@ -12,3 +12,4 @@ pub use desk::{Desk, DeskBuilder, DeskError, ModelSource};
 pub use todo::{TodoItem, TodoState};
 
 pub(crate) use desk::{Seat, Sitting};
+pub(crate) use routes::Post;

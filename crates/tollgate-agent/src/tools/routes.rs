@@ -3,31 +3,44 @@
 use tollgate::{Registry, ToolSpec, catalog::Filter, tool::Route};
 
 use super::{Desk, DeskError};
-use crate::{
-    machine::{REPORT, START_WORK},
-    role::Role,
-};
+use crate::machine::{REPORT, START_WORK};
+
+/// Where an agent stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Post {
+    /// Nobody sent it.
+    Main,
+    /// Another agent did.
+    SentOut,
+}
 
 /// The tool that sends agents out.
 pub(super) const DELEGATE: &str = "delegate";
 
 impl Desk {
-    /// The registry with a route for the main agent and one for each role, each in plan mode too. To be called again
+    /// The registry with routes for the main agent and for each role, as the main agent's and as one that is sent out.
+    /// Each in plan mode too. To be called again
     /// whenever tools come or go; [`Desk::register`] does it the first time.
     pub fn routes(&self, registry: Registry) -> Result<Registry, DeskError> {
         let mut routed = registry.clone();
         for planning in [false, true] {
-            let main = names(&registry, |spec| of_main(spec, planning));
-            routed = routed.with_route(self.route(None, planning), main);
+            let main = names(&registry, |spec| own(spec, Post::Main, planning).unwrap_or(true));
+            routed = routed.with_route(self.route(Post::Main, None, planning), main);
             for (name, role) in self.roles() {
                 let filter = Filter::parse(role.tools.iter().map(String::as_str))
                     .map_err(|source| DeskError::Tools { role: name.clone(), source })?;
                 let on_route = role.route.as_ref().map(|route| on_route(&registry, route));
-                let tools = names(&registry, |spec| {
-                    let routed = on_route.as_ref().is_none_or(|tools| tools.contains(&spec.id.to_string()));
-                    of_role(spec, role, &filter, planning) && (routed || is_own(spec))
-                });
-                routed = routed.with_route(self.route(Some(name), planning), tools);
+                for post in [Post::Main, Post::SentOut] {
+                    let tools = names(&registry, |spec| match own(spec, post, planning) {
+                        Some(shown) => shown,
+                        None => {
+                            let named = role.tools.is_empty() || filter.passes(spec);
+                            let label = spec.id.to_string();
+                            named && on_route.as_ref().is_none_or(|tools| tools.contains(&label))
+                        }
+                    });
+                    routed = routed.with_route(self.route(post, Some(name), planning), tools);
+                }
             }
         }
         Ok(routed)
@@ -35,9 +48,14 @@ impl Desk {
 
     /// The route an agent is on.
     #[expect(clippy::unused_self, reason = "the routes are those this desk registered")]
-    pub(crate) fn route(&self, role: Option<&str>, planning: bool) -> Route {
-        let role = role.unwrap_or("main");
-        Route::new(if planning { format!("agent:{role}:plan") } else { format!("agent:{role}") })
+    pub(crate) fn route(&self, post: Post, role: Option<&str>, planning: bool) -> Route {
+        let post = match post {
+            Post::Main => "agent",
+            Post::SentOut => "sub-agent",
+        };
+        let role = role.map_or(String::new(), |role| format!(":{role}"));
+        let plan = if planning { "/plan" } else { "" };
+        Route::new(format!("{post}{role}{plan}"))
     }
 }
 
@@ -49,25 +67,12 @@ fn on_route(registry: &Registry, route: &str) -> Vec<String> {
     registry.route_tools(&Route::new(route)).map(<[String]>::to_vec).unwrap_or_default()
 }
 
-fn of_main(spec: &ToolSpec, planning: bool) -> bool {
-    match spec.id.to_string().as_str() {
-        REPORT => false,
-        START_WORK => planning,
-        _ => true,
-    }
-}
-
-/// The desk's own tools that every agent has, whatever its role names.
-fn is_own(spec: &ToolSpec) -> bool {
-    matches!(spec.id.to_string().as_str(), REPORT)
-}
-
-fn of_role(spec: &ToolSpec, role: &Role, filter: &Filter, planning: bool) -> bool {
-    match spec.id.to_string().as_str() {
-        REPORT => true,
-        DELEGATE => false,
-        // It has to be named, as nothing but its own name means it.
-        START_WORK => planning && role.tools.iter().any(|tool| tool == START_WORK),
-        _ => role.tools.is_empty() || filter.passes(spec),
+/// Whether an agent is shown one of the desk's own tools that no role decides about; `None` for all the others.
+fn own(spec: &ToolSpec, post: Post, planning: bool) -> Option<bool> {
+    match (spec.id.to_string().as_str(), post) {
+        (REPORT, post) => Some(post == Post::SentOut),
+        (START_WORK, post) => Some(post == Post::Main && planning),
+        (DELEGATE, Post::SentOut) => Some(false),
+        _ => None,
     }
 }

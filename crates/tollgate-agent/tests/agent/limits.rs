@@ -104,3 +104,30 @@ async fn a_turn_limit_is_for_one_message_and_a_raised_budget_lets_the_session_go
     assert_eq!((stopped.reason, stopped.spent.calls), (StopReason::Budget { limit: Limit::Calls }, 9));
     world.assert_accepted();
 }
+
+/// Someone who takes longer than the run has time.
+struct Slow;
+
+impl tollgate::policy::Approver for Slow {
+    fn ask<'a>(
+        &'a self,
+        _: tollgate::policy::Question<'a>,
+    ) -> tollgate::BoxFuture<'a, tollgate::policy::Answer> {
+        Box::pin(async {
+            tokio::time::sleep(Duration::from_millis(900)).await;
+            tollgate::policy::Answer::Yes
+        })
+    }
+}
+
+#[tokio::test]
+async fn time_in_which_a_person_is_waited_for_is_not_the_runs() {
+    let world = World::new().await.rules(&[(tollgate::policy::Stance::Ask, "write")]);
+    world.standin.say(Say::text("").call("c1", "write", r#"{"path":"a"}"#)).say(Say::text("ok"));
+    let gate = world.gate_asking(Slow);
+    let agent =
+        world.agent_at("chat:any", gate).limits(Limits { ms: Some(800), ..Limits::default() }).build();
+    let stopped = within(agent.begin(new_session_id()).unwrap().say(vec![Part::text("go")])).await;
+    assert_eq!(stopped.reason, StopReason::Done, "{:?}", stopped.spent);
+    assert_eq!(world.log.all(), ["write a"]);
+}

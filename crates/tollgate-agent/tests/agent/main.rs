@@ -11,3 +11,4 @@ mod limits;
 mod sub_agents;
 mod room;
 mod recorded;
+mod fuzzed;

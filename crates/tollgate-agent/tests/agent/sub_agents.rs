@@ -214,3 +214,76 @@ async fn where_nobody_is_there_a_question_is_refused_clearly() {
     world.assert_accepted();
     assert_eq!(told(&events, "call_settled")[0]["answer"]["status"], "fatal_error");
 }
+
+/// Waits until the log shows something.
+async fn shows(log: &crate::world::Log, what: &str) {
+    while log.count(what) == 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_interruption_reaches_sub_agents_and_what_blocks_there_finishes_first() {
+    let world = World::new().await.desk(desk(role(&[])));
+    world
+        .standin
+        .say(delegate(Say::text(""), "d1"))
+        .say(Say::text("").call("c1", "steady", r#"{"ms":150}"#).call("c2", "write", r#"{"path":"a"}"#));
+    let mut conversation = world.agent("anthropic:any").build().begin(new_session_id()).unwrap();
+    let (handle, log) = (conversation.handle(), world.log.clone());
+    let interrupt = async {
+        shows(&log, "steady began").await;
+        handle.interrupt();
+    };
+    let say = conversation.say(vec![Part::text("go")]);
+    let (stopped, ()) = within(async { tokio::join!(say, interrupt) }).await;
+    assert_eq!(stopped.reason, StopReason::Interrupted);
+    assert_eq!(world.log.all(), ["steady began", "steady ended"]);
+    world.standin.say(Say::text("well then"));
+    let stopped = within(conversation.say(vec![Part::text("never mind")])).await;
+    world.assert_accepted();
+    assert_eq!(stopped.text.as_deref(), Some("well then"));
+}
+
+#[tokio::test]
+async fn a_sub_agent_that_was_broken_off_is_taken_up_where_it_was() {
+    let world = World::new().await.desk(desk(role(&[])));
+    let gate = world.gate();
+    world
+        .standin
+        .say(delegate(Say::text(""), "d1"))
+        .say(Say::text("").call("c1", "write", r#"{"path":"a"}"#))
+        .say(Say::text("").call("c2", "slow", r#"{"ms":60000}"#));
+    let id = new_session_id();
+    {
+        let mut conversation = world.agent_at("chat:any", gate.clone()).build().begin(id.clone()).unwrap();
+        within(async {
+            tokio::select! {
+                stopped = conversation.say(vec![Part::text("go")]) => panic!("{stopped:?}"),
+                () = shows(&world.log, "slow began") => {}
+            }
+        })
+        .await;
+    }
+    world
+        .standin
+        .say(Say::text("").call("c3", "report", r#"{"report":"half of it"}"#))
+        .say(Say::text("good enough"));
+    let mut conversation = world.agent_at("chat:any", gate).durable_ledger(true).build().resume(&id).unwrap();
+    let stopped = within(conversation.go_on()).await;
+    world.assert_accepted();
+    assert_eq!(stopped.text.as_deref(), Some("good enough"));
+    assert_eq!(world.log.all(), ["write a", "slow began"], "nothing ran a second time");
+    assert!(world.standin.seen().last().unwrap().body.to_string().contains("half of it"));
+}
+
+#[tokio::test]
+async fn a_role_of_the_main_agent_has_no_report_and_may_delegate() {
+    let world = World::new().await.desk(desk(role(&["read", "delegate"])));
+    world.standin.say(Say::text("hello"));
+    let agent = world.agent("openai:any").role("scout").build();
+    within(agent.begin(new_session_id()).unwrap().say(vec![Part::text("go")])).await;
+    let tools = world.standin.seen()[0].body["tools"].to_string();
+    assert!(tools.contains("\"delegate\"") && tools.contains("\"read\""), "{tools}");
+    assert!(!tools.contains("\"report\"") && !tools.contains("\"write\""), "{tools}");
+}

@@ -109,6 +109,10 @@ impl World {
     }
 
     pub(crate) fn gate(&self) -> Tollgate {
+        self.gate_asking(self.person.clone())
+    }
+
+    pub(crate) fn gate_asking(&self, person: impl Approver) -> Tollgate {
         let mut registry = Registry::new();
         for tool in tools(&self.log) {
             registry = registry.with(tool).unwrap();
@@ -119,7 +123,7 @@ impl World {
         let rules = self.rules.iter().map(|(stance, text)| Rule::parse(*stance, text).unwrap()).collect();
         Tollgate::builder(registry)
             .policy(Layers::new(rules))
-            .approver(self.person.clone())
+            .approver(person)
             .results(self.results())
             .build()
     }
