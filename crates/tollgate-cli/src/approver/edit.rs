@@ -10,6 +10,33 @@ struct Line {
     at: usize,
 }
 
+/// A line that is typed while something else is shown: where it stands is for others to show.
+#[derive(Debug, Default)]
+pub(crate) struct Typing {
+    line: Line,
+    pasting: bool,
+}
+
+impl Typing {
+    /// Takes a key; the whole line where that ended it.
+    pub(crate) fn press(&mut self, key: Key) -> Option<String> {
+        match key {
+            Key::Paste | Key::PasteEnd => self.pasting = key == Key::Paste,
+            Key::Enter if self.pasting => self.line.press(Key::Char('\n')),
+            Key::Enter => {
+                let text: String = std::mem::take(&mut self.line).text.into_iter().collect();
+                return Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+            }
+            key => self.line.press(key),
+        }
+        None
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.line.text.iter().collect()
+    }
+}
+
 /// How the changing of a line ended.
 pub(crate) enum Edited {
     Text(String),

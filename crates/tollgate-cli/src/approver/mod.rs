@@ -19,8 +19,9 @@ mod folder;
 mod desks;
 
 pub(crate) use desks::Desks;
-pub(crate) use edit::{Edited, edit_with};
+pub(crate) use edit::{Edited, Typing, edit_with};
 pub(crate) use folder::{FolderDesk, id_of};
+pub(crate) use keys::Key;
 pub(crate) use terminal::Terminal;
 use tty::Tty;
 

@@ -1,8 +1,11 @@
 //! The approver at the terminal: one question at a time, answered by single keys.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, OnceLock},
+};
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard, Notify};
 use tollgate::{
     BoxFuture,
     policy::{Answer, Approver, Confirmed, Grant, Lifetime, Question, Stance, Unfit, fits},
@@ -25,6 +28,8 @@ struct Seat {
     tty: Tty,
     // The screen has room for one question.
     turn: Mutex<()>,
+    /// Somebody has something to ask, and whoever only overhears makes way.
+    wanted: Notify,
     /// What else is shown on the same terminal, and makes room.
     screen: OnceLock<Screen>,
 }
@@ -46,7 +51,7 @@ const LIFETIMES: &str = "  s for this session   p in this project   u everywhere
 
 impl Terminal {
     pub(crate) fn new(tty: Tty) -> Self {
-        Self(Arc::new(Seat { tty, turn: Mutex::new(()), screen: OnceLock::new() }))
+        Self(Arc::new(Seat { tty, turn: Mutex::new(()), wanted: Notify::new(), screen: OnceLock::new() }))
     }
 
     /// Shares the terminal with what shows a run.
@@ -56,17 +61,58 @@ impl Terminal {
 
     /// Has a conversation with the person, alone. `None` where the terminal cannot be listened to.
     pub(crate) async fn with<T>(&self, about: impl AsyncFnOnce(&mut Talk<'_>) -> T) -> Option<T> {
-        let _turn = self.0.turn.lock().await;
+        let _turn = self.0.turn().await;
         let _aside = self.0.screen.get().map(Screen::aside);
         let mut talk = self.0.tty.listen().ok()?;
         Some(about(&mut talk).await)
+    }
+
+    /// Hands on every key that is no answer to anything, until `heard` breaks or the terminal is gone. Whoever asks
+    /// has the keys first.
+    pub(crate) async fn overhear<T>(&self, mut heard: impl FnMut(Key) -> ControlFlow<T>) -> Option<T> {
+        loop {
+            let _turn = self.0.turn.lock().await;
+            if !self.0.tty.is_ours() {
+                return None;
+            }
+            let mut talk = self.0.tty.listen().ok()?;
+            loop {
+                let key = tokio::select! {
+                    biased;
+                    () = self.0.wanted.notified() => break,
+                    key = talk.key() => key,
+                };
+                if key == Key::Gone {
+                    return None;
+                }
+                if let ControlFlow::Break(last) = heard(key) {
+                    return Some(last);
+                }
+            }
+        }
+    }
+}
+
+impl Seat {
+    /// The terminal for oneself. One who overhears is told once this stands in the queue, so that it comes next.
+    async fn turn(&self) -> MutexGuard<'_, ()> {
+        let mut lock = std::pin::pin!(self.turn.lock());
+        let tell = async {
+            self.wanted.notify_one();
+            std::future::pending::<std::convert::Infallible>().await
+        };
+        tokio::select! {
+            biased;
+            turn = &mut lock => turn,
+            never = tell => match never {},
+        }
     }
 }
 
 impl Approver for Terminal {
     fn ask<'a>(&'a self, question: Question<'a>) -> BoxFuture<'a, Answer> {
         Box::pin(async move {
-            let _turn = self.0.turn.lock().await;
+            let _turn = self.0.turn().await;
             let _aside = self.0.screen.get().map(Screen::aside);
             let Ok(mut talk) = self.0.tty.listen() else { return Answer::Nobody };
             talk.say(&format!("\n{}", show::question(&question)));

@@ -7,9 +7,10 @@ use std::{
 };
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::getpgrp;
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
-    tcgetwinsize, tcsetattr,
+    tcgetpgrp, tcgetwinsize, tcsetattr,
 };
 use tokio::sync::mpsc;
 
@@ -33,6 +34,11 @@ impl Tty {
     pub(crate) fn open() -> Option<Self> {
         let file = File::options().read(true).write(true).open("/dev/tty").ok()?;
         tcgetattr(&file).ok().map(|_| Self(file))
+    }
+
+    /// True where the keys are ours: a program in the background would be stopped for asking for them.
+    pub(crate) fn is_ours(&self) -> bool {
+        tcgetpgrp(&self.0).is_ok_and(|group| group == getpgrp())
     }
 
     /// Begins to listen. What was typed before the question stood there is thrown away: it cannot be an answer to it.

@@ -1,6 +1,11 @@
 //! What a person types between tasks: a message, a command of ours, or the end.
 
-use crate::approver::{Edited, Terminal, edit_with};
+use std::ops::ControlFlow;
+
+use tollgate_agent::{Handle, Interruption, Part};
+
+use super::screen::Screen;
+use crate::approver::{Edited, Key, Terminal, Typing, edit_with};
 
 /// What was typed.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,12 +32,17 @@ const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
 /// Lets the person type a line. `None` where the terminal is gone.
-pub(crate) async fn read(terminal: &Terminal, earlier: &[String], marks_pastes: bool) -> Option<Typed> {
+pub(crate) async fn read(
+    terminal: &Terminal,
+    begun: &str,
+    earlier: &[String],
+    marks_pastes: bool,
+) -> Option<Typed> {
     let typed = terminal.with(async |talk| {
         if marks_pastes {
             talk.say(PASTE_ON);
         }
-        let edited = edit_with(talk, "> ", "", earlier).await;
+        let edited = edit_with(talk, "> ", begun, earlier).await;
         if marks_pastes {
             talk.say(PASTE_OFF);
         }
@@ -44,6 +54,33 @@ pub(crate) async fn read(terminal: &Terminal, earlier: &[String], marks_pastes: 
         Edited::Stop => Some(Typed::Quit),
         Edited::Gone => None,
     }
+}
+
+/// The person would rather leave than wait any longer.
+pub(crate) struct Leaves;
+
+/// Takes what is typed while a task runs: a line is said to the model, Ctrl-C interrupts. Ends only when the person
+/// leaves, at the third Ctrl-C, or with the terminal.
+pub(crate) async fn meanwhile(
+    terminal: &Terminal,
+    screen: &Screen,
+    handle: &Handle,
+    typing: &mut Typing,
+) -> Option<Leaves> {
+    let mut everything = 0;
+    let heard = |key: Key| {
+        if key == Key::Ctrl('c') {
+            everything = if handle.interrupt() == Interruption::Everything { everything + 1 } else { 0 };
+            return if everything > 1 { ControlFlow::Break(Leaves) } else { ControlFlow::Continue(()) };
+        }
+        if let Some(line) = typing.press(key) {
+            screen.lines(&format!("> {line}"));
+            handle.say(vec![Part::text(line)]);
+        }
+        screen.typing(&typing.text());
+        ControlFlow::Continue(())
+    };
+    terminal.overhear(heard).await
 }
 
 fn meaning(text: &str) -> Typed {

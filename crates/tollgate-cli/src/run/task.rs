@@ -8,7 +8,7 @@ use super::{
     Setup,
     account::Account,
     args::Run,
-    interact::{self, Typed},
+    interact::{self, Leaves, Typed},
     outcome,
     screen::{Expand, Screen, Stage, Terminal, TextTo},
     sessions,
@@ -16,6 +16,7 @@ use super::{
     watch,
 };
 use crate::{
+    approver::Typing,
     args::Shared,
     exit::{Exit, Fault},
     words,
@@ -73,22 +74,29 @@ pub(crate) async fn run(
 
 /// Whether a person types messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Typing {
+enum Types {
     Yes,
     No,
 }
 
-fn types(setup: &Setup, args: &Run, shared: &Shared, has_prompt: bool) -> Result<Typing, Fault> {
+fn types(setup: &Setup, args: &Run, shared: &Shared, has_prompt: bool) -> Result<Types, Fault> {
     let quiet = args.print || shared.json;
     let here = setup.world.terminal.is_some() && std::io::stdin().is_terminal() && !quiet;
     match (has_prompt, here, &setup.taken_up) {
-        (false, true, _) => Ok(Typing::Yes),
-        (true, ..) | (false, false, Some(_)) => Ok(Typing::No),
+        (false, true, _) => Ok(Types::Yes),
+        (true, ..) | (false, false, Some(_)) => Ok(Types::No),
         (false, false, None) => {
             let hint = "give it as an argument, or `-` to read it from stdin.";
             Err(Fault::usage("there is no prompt, and no terminal to type one at", hint))
         }
     }
+}
+
+/// What is to be worked on.
+enum Task {
+    Say(String),
+    /// What was broken off.
+    GoOn,
 }
 
 /// A conversation under way.
@@ -123,17 +131,19 @@ impl Course {
         }
     }
 
-    async fn go(&mut self, prompt: Option<String>, typing: Typing) -> Option<Stopped> {
-        let mut last = None;
-        if let Some(prompt) = prompt {
-            last = Some(self.say(prompt).await);
-        } else if self.is_open() {
-            let stopped = self.conversation.go_on().await;
-            self.shown.task().await;
-            last = Some(stopped);
+    async fn go(&mut self, prompt: Option<String>, typing: Types) -> Option<Stopped> {
+        let task = match prompt {
+            Some(prompt) => Some(Task::Say(prompt)),
+            None if self.is_open() => Some(Task::GoOn),
+            None => None,
+        };
+        let (mut last, mut begun) = (None, String::new());
+        if let Some(task) = task {
+            let (stopped, typed) = self.work(task).await;
+            (last, begun) = (Some(stopped), typed);
         }
-        if typing == Typing::Yes {
-            last = self.typed(last).await;
+        if typing == Types::Yes {
+            last = self.typed(last, begun).await;
         }
         last
     }
@@ -144,14 +154,48 @@ impl Course {
             && !matches!(self.conversation.machine().next(), Step::Done { reason } if reason.is_done())
     }
 
-    async fn say(&mut self, text: String) -> Stopped {
-        let stopped = self.conversation.say(vec![Part::text(text)]).await;
+    /// Works on a task until it is over, and takes what is typed meanwhile; what was not sent is given back.
+    async fn work(&mut self, task: Task) -> (Stopped, String) {
+        let handle = self.conversation.handle();
+        let place = self.setup.world.terminal.clone().filter(|_| std::io::stdin().is_terminal());
+        let mut typing = Typing::default();
+        let stopped = {
+            let conversation = &mut self.conversation;
+            let mut worked = std::pin::pin!(async move {
+                match task {
+                    Task::Say(text) => conversation.say(vec![Part::text(text)]).await,
+                    Task::GoOn => conversation.go_on().await,
+                }
+            });
+            let heard = async {
+                match (&place, &self.screen) {
+                    (Some(place), Some(screen)) => {
+                        interact::meanwhile(place, screen, &handle, &mut typing).await
+                    }
+                    _ => None,
+                }
+            };
+            let ended = tokio::select! {
+                biased;
+                stopped = &mut worked => Ok(stopped),
+                leaves = heard => Err(leaves),
+            };
+            match ended {
+                Ok(stopped) => stopped,
+                // The terminal is as it was: bodies that will not even be stopped do not keep the person.
+                Err(Some(Leaves)) => std::process::exit(Exit::Interrupted as i32),
+                Err(None) => worked.await,
+            }
+        };
         self.shown.task().await;
-        stopped
+        if let Some(screen) = &self.screen {
+            screen.typing("");
+        }
+        (stopped, typing.text())
     }
 
     /// Messages until the person leaves.
-    async fn typed(&mut self, mut last: Option<Stopped>) -> Option<Stopped> {
+    async fn typed(&mut self, mut last: Option<Stopped>, mut begun: String) -> Option<Stopped> {
         let mut earlier: Vec<String> = Vec::new();
         let (Some(place), Some(screen)) = (self.setup.world.terminal.clone(), self.screen.clone()) else {
             return last;
@@ -162,7 +206,7 @@ impl Course {
             screen.note("say what is to be done; /help shows the commands, /quit leaves");
         }
         loop {
-            match interact::read(&place, &earlier, self.moves).await {
+            match interact::read(&place, &std::mem::take(&mut begun), &earlier, self.moves).await {
                 None | Some(Typed::Quit) => return last,
                 Some(Typed::Nothing) => {}
                 Some(Typed::Help) => screen.lines(interact::HELP),
@@ -173,7 +217,8 @@ impl Course {
                 }
                 Some(Typed::Message(text)) => {
                     earlier.push(text.clone());
-                    let stopped = self.say(text).await;
+                    let (stopped, typed) = self.work(Task::Say(text)).await;
+                    begun = typed;
                     self.why(&stopped);
                     last = Some(stopped);
                 }

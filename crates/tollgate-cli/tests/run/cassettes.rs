@@ -105,3 +105,23 @@ fn a_conversation_that_departs_and_a_cassette_that_is_none_are_told_in_one_line(
         assert!(lines[0].contains(said), "{ran:?}");
     }
 }
+
+#[test]
+fn where_commands_are_not_confined_the_demonstration_goes_on_without_them() {
+    let world = World::new();
+    for (name, content) in [
+        ("README.md", include_str!("../../demo/project/README.md")),
+        ("total.sh", include_str!("../../demo/project/total.sh")),
+        ("check.sh", include_str!("../../demo/project/check.sh")),
+        ("tape.jsonl", include_str!("../../demo/conversation.jsonl")),
+    ] {
+        world.file(name, content);
+    }
+    let task = "The check fails. Find out why, fix it, and publish the fix.";
+    // As where nothing confines a command and nobody is there to say yes.
+    let rules = ["--ask", "shell", "--allow", "edit"];
+    let ran = world.run(&[&["run", task, "--model", "cassette:tape.jsonl", "--print"], &rules[..]].concat());
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(ran.out.contains("Fixed, not checked, not published"), "{ran:?}");
+    assert!(std::fs::read_to_string(world.path().join("total.sh")).unwrap().contains("-ge 10000"));
+}

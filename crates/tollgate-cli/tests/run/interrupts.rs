@@ -73,3 +73,25 @@ fn after_an_interruption_the_person_types_on() {
     assert_eq!((left.code, left.restored), (Some(0), true), "{left:?}");
     provider.is_content();
 }
+
+#[test]
+fn what_is_typed_while_calls_run_is_said_once_they_are_answered_and_questions_have_the_keys_first() {
+    let provider = Provider::saying([
+        Say::text("I wait.").call_with("c1", "shell", &json!({"command": "sleep 1"})),
+        Say::text("").call_with("c2", "write", &json!({"path": "a.txt", "content": "x\n"})),
+        Say::text("Heard."),
+    ]);
+    let world = World::new();
+    let mut person = provider.person(&world, &["--allow", "shell"]);
+    person.sees("> ").presses("wait\n").sees("shell sleep 1");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    person.presses("be quick").sees("> be quick").presses("\n");
+    person.sees("may write run?").sees("y yes, once").presses("y").sees("Heard.").sees("> ");
+    person.presses("/quit\n");
+    let left = person.leaves();
+    assert_eq!((left.code, left.restored), (Some(0), true), "{left:?}");
+    let told = provider.standin.seen()[1].body["messages"].to_string();
+    assert!(told.contains("be quick"), "{told}");
+    assert!(answered(&provider.standin.seen()[1].body));
+    provider.is_content();
+}

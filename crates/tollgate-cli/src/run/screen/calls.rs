@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    about::About,
+    about::{About, Mark},
     live::fitted,
     style::{Style, painted},
     width,
@@ -190,8 +190,16 @@ impl Line {
             format!("{indent}{sign} {}\n{indent}  {}\n", width::cut(&self.title, line), dim(&below))
         };
         for (style, below) in &about.below {
-            let below = if room.cuts { width::cut(below, line) } else { below.clone() };
-            let _ = writeln!(text, "{indent}    {}", painted(*style, &below, room.colours));
+            let room_below = room.columns.saturating_sub(5 + indent.len());
+            let rows = match (room.cuts, about.mark) {
+                (false, _) => vec![below.clone()],
+                // A line of a diff or an output is one row; a reason is read to its end.
+                (true, Mark::Ok) => vec![width::cut(below, room_below)],
+                (true, _) => width::wrap(below, room_below),
+            };
+            for row in rows {
+                let _ = writeln!(text, "{indent}    {}", painted(*style, &row, room.colours));
+            }
         }
         text
     }
@@ -221,7 +229,7 @@ pub(crate) fn duration(took: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::about::Mark, *};
+    use super::*;
 
     fn key(agent: Option<&str>, id: &str) -> Key {
         Key { agent: agent.map(Arc::from), number: 1, id: id.into() }

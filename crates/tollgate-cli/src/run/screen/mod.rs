@@ -44,6 +44,8 @@ struct State {
     live: Live,
     /// What is waited for, when no call runs.
     waits: Option<(Instant, String)>,
+    /// What the person is typing meanwhile.
+    typing: String,
     /// True between the first piece of a text and its end.
     in_text: bool,
     last: Last,
@@ -70,6 +72,7 @@ impl Screen {
             calls: Calls::default(),
             live: Live::default(),
             waits: None,
+            typing: String::new(),
             in_text: false,
             last: Last::Nothing,
             held: None,
@@ -171,6 +174,13 @@ impl Screen {
     pub(crate) fn waits(&self, what: Option<&str>) {
         let mut state = self.state();
         state.waits = what.map(|what| (Instant::now(), visible(what)));
+        state.draw();
+    }
+
+    /// What the person has typed of a line while the run goes on.
+    pub(crate) fn typing(&self, text: &str) {
+        let mut state = self.state();
+        state.typing = visible(&text.replace('\n', "⏎"));
         state.draw();
     }
 
@@ -299,18 +309,26 @@ impl State {
     }
 
     fn has_rows(&self) -> bool {
-        !self.calls.is_empty() || self.waits.is_some()
+        !self.calls.is_empty() || self.waits.is_some() || !self.typing.is_empty()
     }
 
     fn rows(&self) -> Vec<(usize, String)> {
         let (columns, rows) = self.terminal.size();
         let room = self.room();
-        if self.calls.is_empty() {
+        let most = rows.saturating_sub(3).max(1);
+        let mut lines = if self.calls.is_empty() {
             let waits = self.waits.as_ref().map(|(since, what)| waiting(*since, what, room));
-            return waits.into_iter().collect();
+            waits.into_iter().collect()
+        } else {
+            self.calls.rows(Instant::now(), most, room)
+        };
+        if !self.typing.is_empty() {
+            // Of a long line its end is what is being typed.
+            let fits = columns.saturating_sub(4);
+            let skipped = self.typing.chars().count().saturating_sub(fits);
+            let end: String = self.typing.chars().skip(skipped).collect();
+            lines.push(fitted(&format!("> {end}"), columns));
         }
-        let most = rows.saturating_sub(2).max(1);
-        let mut lines = self.calls.rows(Instant::now(), most, room);
         for (wide, _) in &mut lines {
             *wide = (*wide).min(columns);
         }
