@@ -20,6 +20,7 @@ pub(super) struct Discovered {
 
 /// What an issuer says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the document")]
 pub(super) struct Issuer {
     pub(super) issuer: String,
     pub(super) authorization_endpoint: String,
@@ -37,6 +38,7 @@ pub(super) struct Issuer {
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the document")]
 struct Resource {
     resource: String,
     #[serde(default)]

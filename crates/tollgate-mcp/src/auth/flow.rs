@@ -110,7 +110,8 @@ async fn register(
     redirect: &str,
 ) -> Result<Registered, LoginFault> {
     if let Some(id) = &given.client_id {
-        return Ok(Registered { client_id: id.clone(), client_secret: None, basic: false });
+        let basic = method(issuer) != "client_secret_post";
+        return Ok(Registered { client_id: id.clone(), client_secret: given.client_secret.clone(), basic });
     }
     let Some(endpoint) = &issuer.registration_endpoint else {
         return Err(LoginFault::Odd(format!(
