@@ -55,16 +55,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build();
     let scope = Arc::new(Scope::new(Run::new("conformance"), Workspace::new("/")));
     let snapshot = gate.snapshot();
-    for (at, (label, spec)) in (0..).zip(snapshot.reachable(None)) {
-        let args = example_of(&json!(spec.input_schema));
-        let mut settled = gate.call(&scope, Proposed::new(format!("call-{at}"), &**label, &args)).await;
+    let each = snapshot.reachable(None).map(|(label, spec)| (label.to_string(), example_of(&json!(spec.input_schema))));
+    let calls = wanted_calls().unwrap_or_else(|| each.collect());
+    for (at, (label, args)) in calls.iter().enumerate() {
+        let mut settled = gate.call(&scope, Proposed::new(format!("call-{at}"), label, args)).await;
         // A right that is asked for during a call is got by another login.
         if settled
             .failure()
             .is_some_and(|failure| failure.hint.as_deref().is_some_and(|hint| hint.contains("log in")))
         {
             log_in(&upstreams).await?;
-            settled = gate.call(&scope, Proposed::new(format!("again-{at}"), &**label, &args)).await;
+            settled = gate.call(&scope, Proposed::new(format!("again-{at}"), label, args)).await;
         }
         println!("{label}: {settled:?}");
     }
@@ -72,11 +73,24 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What the suite says was set up at the issuer beforehand.
-fn given() -> Option<OAuth> {
+/// What the suite tells its clients.
+fn context() -> Value {
     #[expect(clippy::disallowed_methods, reason = "the suite speaks to its clients this way")]
     let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
-    let context: Value = serde_json::from_str(&context).unwrap_or_default();
+    serde_json::from_str(&context).unwrap_or_default()
+}
+
+/// The calls the suite wants to see, where it names them.
+fn wanted_calls() -> Option<Vec<(String, Value)>> {
+    let context = context();
+    let calls = context.get("toolCalls")?.as_array()?.iter();
+    let call = |call: &Value| Some((format!("suite__{}", call.get("name")?.as_str()?), call.get("arguments")?.clone()));
+    Some(calls.filter_map(call).collect())
+}
+
+/// What the suite says was set up at the issuer beforehand.
+fn given() -> Option<OAuth> {
+    let context = context();
     let client_id = context.get("client_id").and_then(Value::as_str).unwrap_or(DOCUMENT).to_owned();
     Some(OAuth {
         client_id: Some(client_id),
