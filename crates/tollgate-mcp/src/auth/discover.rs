@@ -20,6 +20,7 @@ pub(super) struct Discovered {
 
 /// What an issuer says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the document")]
 pub(super) struct Issuer {
     pub(super) issuer: String,
     pub(super) authorization_endpoint: String,
@@ -34,9 +35,12 @@ pub(super) struct Issuer {
     pub(super) scopes_supported: Option<Vec<String>>,
     #[serde(default)]
     pub(super) authorization_response_iss_parameter_supported: bool,
+    #[serde(default)]
+    pub(super) client_id_metadata_document_supported: bool,
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the document")]
 struct Resource {
     resource: String,
     #[serde(default)]
@@ -63,14 +67,14 @@ pub(super) async fn discover(
             let issuer = authorization_servers
                 .first()
                 .ok_or_else(|| LoginFault::Odd("the server names nobody who issues tokens".to_owned()))?;
-            let issuer = issuer_of(client, &secure(issuer)?, issuer).await?;
+            let issuer = issuer_of(client, &secure(issuer)?, Called::Exactly(issuer)).await?;
             let scopes = asked.or(scopes_supported).unwrap_or_default();
             Ok(Discovered { issuer, resource, scopes })
         }
         // Servers before 2025-06-18 are their own issuers.
         None => {
             let origin = server.origin().ascii_serialization();
-            let issuer = match issuer_of(client, &secure(&origin)?, &origin).await {
+            let issuer = match issuer_of(client, &secure(&origin)?, Called::Within(&origin)).await {
                 Ok(issuer) => issuer,
                 Err(LoginFault::NotFound(_)) => Issuer::usual(&origin),
                 Err(fault) => return Err(fault),
@@ -93,6 +97,7 @@ impl Issuer {
             token_endpoint_auth_methods_supported: None,
             scopes_supported: None,
             authorization_response_iss_parameter_supported: false,
+            client_id_metadata_document_supported: false,
         }
     }
 }
@@ -121,8 +126,28 @@ async fn resource(
     Ok(None)
 }
 
+/// What an issuer must call itself.
+#[derive(Clone, Copy)]
+enum Called<'a> {
+    /// By the very name the server gave.
+    Exactly(&'a str),
+    /// Anything at this origin: nobody named it, it was found there.
+    Within(&'a str),
+}
+
+impl Called<'_> {
+    fn fits(self, issuer: &str) -> bool {
+        match self {
+            Self::Exactly(named) => issuer.trim_end_matches('/') == named.trim_end_matches('/'),
+            Self::Within(origin) => {
+                Url::parse(issuer).is_ok_and(|url| url.origin().ascii_serialization() == origin)
+            }
+        }
+    }
+}
+
 /// What the issuer says of itself, in one of the places where issuers do. It must call itself what it was called.
-async fn issuer_of(client: &Client, url: &Url, named: &str) -> Result<Issuer, LoginFault> {
+async fn issuer_of(client: &Client, url: &Url, called: Called<'_>) -> Result<Issuer, LoginFault> {
     let path = url.path().trim_end_matches('/');
     let mut places = vec![
         format!("/.well-known/oauth-authorization-server{path}"),
@@ -131,13 +156,11 @@ async fn issuer_of(client: &Client, url: &Url, named: &str) -> Result<Issuer, Lo
     if !path.is_empty() {
         places.push(format!("{path}/.well-known/openid-configuration"));
     }
-    let mut last = LoginFault::NotFound(named.to_owned());
+    let mut last = LoginFault::NotFound(url.to_string());
     for place in places {
         match get::<Issuer>(client, &at(url, &place)).await {
-            Ok(issuer) if issuer.issuer.trim_end_matches('/') == named.trim_end_matches('/') => {
-                return checked(issuer);
-            }
-            Ok(issuer) => return Err(LoginFault::Odd(format!("{named} calls itself {}", issuer.issuer))),
+            Ok(issuer) if called.fits(&issuer.issuer) => return checked(issuer),
+            Ok(issuer) => return Err(LoginFault::Odd(format!("{url} calls itself {}", issuer.issuer))),
             Err(fault) => last = fault,
         }
     }

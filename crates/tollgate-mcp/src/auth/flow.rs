@@ -109,8 +109,11 @@ async fn register(
     given: &OAuth,
     redirect: &str,
 ) -> Result<Registered, LoginFault> {
-    if let Some(id) = &given.client_id {
-        return Ok(Registered { client_id: id.clone(), client_secret: None, basic: false });
+    // A name that is an address is for issuers that look there; others are asked to register us.
+    let fits = |id: &&String| !id.starts_with("https://") || issuer.client_id_metadata_document_supported;
+    if let Some(id) = given.client_id.as_ref().filter(fits) {
+        let basic = method(issuer) != "client_secret_post";
+        return Ok(Registered { client_id: id.clone(), client_secret: given.client_secret.clone(), basic });
     }
     let Some(endpoint) = &issuer.registration_endpoint else {
         return Err(LoginFault::Odd(format!(

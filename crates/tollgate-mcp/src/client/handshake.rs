@@ -150,7 +150,16 @@ async fn discover(session: &Arc<Session>) -> Result<(), Fault> {
         "io.modelcontextprotocol/clientInfo": us(),
         "io.modelcontextprotocol/clientCapabilities": session.host.capabilities(),
     });
-    let answer = session.request(Request::new("server/discover", json!({ "_meta": meta }))).await?;
+    let ask = || {
+        let mut request = Request::new("server/discover", json!({ "_meta": meta }));
+        request.headers = vec![("mcp-protocol-version".to_owned(), STATELESS.to_owned())];
+        session.request(request)
+    };
+    let answer = match ask().await {
+        // It does not want this version, and names it among those it wants: once more is what it asks for.
+        Err(Fault::Rpc { code: UNSUPPORTED_VERSION, data: Some(data), .. }) if names_ours(&data) => ask().await,
+        answer => answer,
+    }?;
     let Discovered { supported_versions, capabilities } = read(&answer)?;
     if !supported_versions.iter().any(|version| version == STATELESS) {
         let message = "it does not speak the stateless generation".to_owned();
@@ -177,6 +186,11 @@ fn listen(session: &Arc<Session>) {
             () = session.ended() => {}
         }
     });
+}
+
+fn names_ours(data: &Value) -> bool {
+    let supported = data.get("supported").and_then(Value::as_array);
+    supported.is_some_and(|supported| supported.iter().any(|version| version == STATELESS))
 }
 
 fn changes(capabilities: &Value) -> bool {
