@@ -98,7 +98,8 @@ fn begin(input: &mut ChildStdin, output: &mut BufReader<ChildStdout>) {
     writeln!(input, "{hello}").expect("a server that reads");
     let mut line = String::new();
     output.read_line(&mut line).expect("an answer");
-    writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).expect("a server that reads");
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        .expect("a server that reads");
 }
 
 /// What a server behind HTTP takes.
@@ -140,7 +141,8 @@ impl Child {
             times.sort_unstable();
             let median = times[times.len() / 2];
             let began = Instant::now();
-            let all = futures_util::future::join_all((0..64).map(|_| calls(self.port, self.tool, LONG))).await;
+            let all =
+                futures_util::future::join_all((0..64).map(|_| calls(self.port, self.tool, LONG))).await;
             let count: usize = all.iter().map(Vec::len).sum();
             let each = began.elapsed() / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
             Figures { median, each }
@@ -178,7 +180,8 @@ async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) {
         let Some(head) = find(buffer, b"\r\n\r\n") else { continue };
         let text = String::from_utf8_lossy(&buffer[..head]).to_ascii_lowercase();
         assert!(text.starts_with("http/1.1 200"), "{}", String::from_utf8_lossy(buffer));
-        let length = text.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+        let length =
+            text.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
         let whole = match length {
             Some(length) => buffer.len() >= head + 4 + length,
             None => buffer.ends_with(b"0\r\n\r\n"),

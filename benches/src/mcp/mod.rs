@@ -40,8 +40,20 @@ fn pipes() -> Vec<Row> {
         ours_alone = ours_alone.min(load::pipe("gateway-stdio", 1));
     }
     vec![
-        Row::ratio("mcp: pipes, own tool, 64 in flight, per call", "rmcp on stdio_pipes", bare, ours, Some(1.0)),
-        Row::ratio("mcp: pipes, own tool, 1 in flight, per call", "rmcp on stdio_pipes", bare_alone, ours_alone, None),
+        Row::ratio(
+            "mcp: pipes, own tool, 64 in flight, per call",
+            "rmcp on stdio_pipes",
+            bare,
+            ours,
+            Some(1.0),
+        ),
+        Row::ratio(
+            "mcp: pipes, own tool, 1 in flight, per call",
+            "rmcp on stdio_pipes",
+            bare_alone,
+            ours_alone,
+            None,
+        ),
     ]
 }
 
@@ -57,12 +69,54 @@ fn http() -> Vec<Row> {
     }
     let [direct, forwarder, ours, writing] = best;
     vec![
-        Row::ratio("mcp: http, bare forwarder, 1 in flight, median", "direct", direct.median, forwarder.median, None),
-        Row::ratio("mcp: http, gateway, 1 in flight, median", "direct", direct.median, ours.median, Some(1.2)),
-        Row::ratio("mcp: http, gateway, 1 in flight, median", "bare forwarder", forwarder.median, ours.median, None),
-        Row::ratio("mcp: http, bare forwarder, 64 in flight, per call", "direct", direct.each, forwarder.each, None),
-        Row::ratio("mcp: http, gateway, 64 in flight, per call", "direct", direct.each, ours.each, Some(1.0 / 0.85)),
-        Row::ratio("mcp: http, gateway, 64 in flight, per call", "bare forwarder", forwarder.each, ours.each, None),
-        Row::ratio("mcp: http, gateway, durable writes, 64 in flight", "direct", direct.each, writing.each, None),
+        Row::ratio(
+            "mcp: http, bare forwarder, 1 in flight, median",
+            "direct",
+            direct.median,
+            forwarder.median,
+            None,
+        ),
+        Row::ratio(
+            "mcp: http, gateway, 1 in flight, median",
+            "direct",
+            direct.median,
+            ours.median,
+            Some(1.2),
+        ),
+        Row::ratio(
+            "mcp: http, gateway, 1 in flight, median",
+            "bare forwarder",
+            forwarder.median,
+            ours.median,
+            None,
+        ),
+        Row::ratio(
+            "mcp: http, bare forwarder, 64 in flight, per call",
+            "direct",
+            direct.each,
+            forwarder.each,
+            None,
+        ),
+        Row::ratio(
+            "mcp: http, gateway, 64 in flight, per call",
+            "direct",
+            direct.each,
+            ours.each,
+            Some(1.0 / 0.85),
+        ),
+        Row::ratio(
+            "mcp: http, gateway, 64 in flight, per call",
+            "bare forwarder",
+            forwarder.each,
+            ours.each,
+            None,
+        ),
+        Row::ratio(
+            "mcp: http, gateway, durable writes, 64 in flight",
+            "direct",
+            direct.each,
+            writing.each,
+            None,
+        ),
     ]
 }

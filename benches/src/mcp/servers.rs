@@ -20,13 +20,15 @@ use axum::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult, PaginatedRequestParams,
-        ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::RequestContext,
     transport::{
         io::stdio_pipes,
-        streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager},
+        streamable_http_server::{
+            StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+        },
     },
 };
 use serde_json::{Value, json, value::RawValue};
@@ -65,8 +67,11 @@ pub(crate) fn serve(kind: &str) {
                 let _ = running.waiting().await;
             }
             "rmcp-http" => {
-                let config = StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true);
-                let service = StreamableHttpService::new(|| Ok(Bare), Arc::new(LocalSessionManager::default()), config);
+                let config = StreamableHttpServerConfig::default()
+                    .with_legacy_session_mode(false)
+                    .with_json_response(true);
+                let service =
+                    StreamableHttpService::new(|| Ok(Bare), Arc::new(LocalSessionManager::default()), config);
                 listen(Router::new().route_service("/mcp", service)).await;
             }
             "forwarder-http" => forwarder().await,
@@ -91,7 +96,8 @@ impl ServerHandler for Bare {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}});
+        let schema =
+            json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}});
         let Value::Object(schema) = schema else { unreachable!("an object") };
         let reads = ToolAnnotations::from_raw(None, Some(true), Some(false), Some(true), Some(false));
         let writes = ToolAnnotations::from_raw(None, Some(false), Some(false), Some(false), Some(false));
@@ -107,7 +113,8 @@ impl ServerHandler for Bare {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let number = |key: &str| request.arguments.as_ref().and_then(|all| all.get(key)?.as_i64()).unwrap_or(0);
+        let number =
+            |key: &str| request.arguments.as_ref().and_then(|all| all.get(key)?.as_i64()).unwrap_or(0);
         let sum = number("a") + number("b");
         Ok(CallToolResult::success(vec![ContentBlock::text(sum.to_string())]).into())
     }
@@ -131,8 +138,7 @@ async fn forwarder() {
     let mut child = tokio::process::Command::from(upstream()).spawn().expect("a server");
     let (mut input, output) = (child.stdin.take().expect("stdin"), child.stdout.take().expect("stdout"));
     let (lines, mut to_write) = mpsc::unbounded_channel::<Vec<u8>>();
-    let forwarder =
-        Arc::new(Forwarder { lines, waiting: Mutex::default(), next: AtomicU64::new(1) });
+    let forwarder = Arc::new(Forwarder { lines, waiting: Mutex::default(), next: AtomicU64::new(1) });
     tokio::spawn(async move {
         while let Some(mut line) = to_write.recv().await {
             while let Ok(more) = to_write.try_recv() {
@@ -235,8 +241,13 @@ async fn gateway_http() {
 fn gateway_stdio() {
     use std::os::fd::AsFd as _;
     let folder = tempfile::tempdir().expect("a folder");
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-    let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}});
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}});
     let add = ToolBuilder::new("add", "Adds.", schema).expect("a name").always(Effects::reading());
     let add = add.spec(|spec| spec.inline = true).run(|_, args| {
         let sum = args["a"].as_i64().unwrap_or(0) + args["b"].as_i64().unwrap_or(0);
@@ -247,7 +258,8 @@ fn gateway_stdio() {
         let registry = Registry::new().with(add).expect("a tool");
         gateway(registry, Rules::new().allow("add").expect("a rule"), folder.path())
     };
-    let own = |end: std::os::fd::BorrowedFd<'_>| std::fs::File::from(end.try_clone_to_owned().expect("an end"));
+    let own =
+        |end: std::os::fd::BorrowedFd<'_>| std::fs::File::from(end.try_clone_to_owned().expect("an end"));
     let (input, output) = (own(std::io::stdin().as_fd()), own(std::io::stdout().as_fd()));
     gateway.stdio(Identity::new("bench", None), input, output, runtime.handle()).expect("a client");
 }

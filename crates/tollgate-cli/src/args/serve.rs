@@ -18,7 +18,13 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     pub(crate) tokens: Option<PathBuf>,
     /// Who may ask: whoever has a token that this issuer signed
-    #[arg(long, value_name = "URL", requires = "issuer_keys", requires = "audience", conflicts_with = "tokens")]
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "issuer_keys",
+        requires = "audience",
+        conflicts_with = "tokens"
+    )]
     pub(crate) issuer: Option<String>,
     /// The issuer's keys, a JWK set
     #[arg(long, value_name = "FILE", requires = "issuer")]

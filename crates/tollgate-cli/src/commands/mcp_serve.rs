@@ -22,7 +22,8 @@ pub(crate) fn run(mcp: &Mcp, shared: &Shared) -> Result<Exit, Fault> {
     let own = |end: std::os::fd::BorrowedFd<'_>| end.try_clone_to_owned().map(File::from);
     let ends = own(std::io::stdin().as_fd()).and_then(|input| Ok((input, own(std::io::stdout().as_fd())?)));
     let (input, output) = ends.map_err(|error| Fault::machine("opening stdin and stdout", &error))?;
-    let identity = Identity { caller: served.world.scope.caller.clone(), route: served.world.scope.route.clone() };
+    let identity =
+        Identity { caller: served.world.scope.caller.clone(), route: served.world.scope.route.clone() };
     let (gateway, handle) = (served.gateway.clone(), runtime.handle().clone());
     let (over, ended) = tokio::sync::oneshot::channel();
     let spawned = std::thread::Builder::new().name("mcp-reader".to_owned()).spawn(move || {

@@ -50,7 +50,10 @@ fn settings(serve: &Serve, served: &Served) -> Result<HttpSettings, Fault> {
     let auth = auth(serve, served)?;
     if !loopback && matches!(auth, Auth::Open(_)) {
         let message = format!("{} can be reached by others, and nothing says who may ask", serve.listen);
-        return Err(Fault::usage(message, "give --tokens FILE, set TOLLGATE_TOKEN, or give --issuer; or listen on 127.0.0.1."));
+        return Err(Fault::usage(
+            message,
+            "give --tokens FILE, set TOLLGATE_TOKEN, or give --issuer; or listen on 127.0.0.1.",
+        ));
     }
     let mut settings = HttpSettings::new(auth);
     settings.names = Names { hosts: serve.host.clone(), origins: serve.origin.clone() };
@@ -77,7 +80,10 @@ fn auth(serve: &Serve, served: &Served) -> Result<Auth, Fault> {
         Some(file) => {
             let read = Tokens::parse(&text(file, "--tokens")?).map_err(|error| {
                 let message = format!("the tokens in {} cannot be used: {error}", file.display());
-                Fault::usage(message, "a line is a caller's name, a token of 16 characters or more, and maybe a route.")
+                Fault::usage(
+                    message,
+                    "a line is a caller's name, a token of 16 characters or more, and maybe a route.",
+                )
             })?;
             Some(read)
         }
@@ -98,7 +104,10 @@ fn text(file: &Path, option: &str) -> Result<String, Fault> {
     use std::os::unix::fs::PermissionsExt as _;
     let shown = file.display();
     let unreadable = |error: std::io::Error| {
-        Fault::usage(format!("{option} {shown} cannot be read: {error}"), format!("give {option} a file that can be read."))
+        Fault::usage(
+            format!("{option} {shown} cannot be read: {error}"),
+            format!("give {option} a file that can be read."),
+        )
     };
     let about = std::fs::metadata(file).map_err(unreadable)?;
     if option == "--tokens" && about.permissions().mode() & 0o077 != 0 {

@@ -52,8 +52,12 @@ impl Piped {
     }
 
     fn begin(&mut self, capabilities: Value) {
-        self.ask(&request(0, "initialize", json!({"protocolVersion": "2025-06-18", "capabilities": capabilities,
-            "clientInfo": {"name": "test", "version": "1"}})));
+        self.ask(&request(
+            0,
+            "initialize",
+            json!({"protocolVersion": "2025-06-18", "capabilities": capabilities,
+            "clientInfo": {"name": "test", "version": "1"}}),
+        ));
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     }
 
@@ -83,7 +87,8 @@ fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
 }
 
-const RULES: [&str; 8] = ["--mocks", "mocks.json", "--allow", "look", "--allow", "much", "--deny", "look(path=secret*)"];
+const RULES: [&str; 8] =
+    ["--mocks", "mocks.json", "--allow", "look", "--allow", "much", "--deny", "look(path=secret*)"];
 
 #[test]
 fn over_pipes_a_client_is_served_asked_and_recorded() {
@@ -91,7 +96,8 @@ fn over_pipes_a_client_is_served_asked_and_recorded() {
     let mut client = Piped::start(&world, &[&["mcp"], &RULES[..]].concat());
     client.begin(json!({"elicitation": {}}));
     assert_eq!(text(&client.ask(&call(1, "look"))), "seen");
-    let denied = client.ask(&request(2, "tools/call", json!({"name": "look", "arguments": {"path": "secret.txt"}})));
+    let denied =
+        client.ask(&request(2, "tools/call", json!({"name": "look", "arguments": {"path": "secret.txt"}})));
     assert!(text(&denied).starts_with("refused (denied)"), "{denied}");
 
     client.send(&call(3, "change"));
@@ -102,7 +108,11 @@ fn over_pipes_a_client_is_served_asked_and_recorded() {
 
     let much = client.ask(&call(4, "much"));
     let reference = much["result"]["_meta"]["tollgate/offloaded"]["ref"].as_str().unwrap().to_owned();
-    let read = client.ask(&request(5, "tools/call", json!({"name": "result_read", "arguments": {"ref": reference, "bytes": 12, "from_byte": 0}})));
+    let read = client.ask(&request(
+        5,
+        "tools/call",
+        json!({"name": "result_read", "arguments": {"ref": reference, "bytes": 12, "from_byte": 0}}),
+    ));
     assert!(text(&read).contains("much to say."), "{read}");
     client.close();
 
@@ -121,7 +131,8 @@ fn over_pipes_a_stateless_client_is_asked_in_rounds_and_its_trace_is_carried() {
     let mut message = stateless(call(2, "change"), person());
     let asked = client.ask(&message);
     message["params"]["requestState"] = asked["result"]["requestState"].clone();
-    message["params"]["inputResponses"] = json!({"tollgate_approval": {"action": "accept", "content": {"decision": "yes"}}});
+    message["params"]["inputResponses"] =
+        json!({"tollgate_approval": {"action": "accept", "content": {"decision": "yes"}}});
     assert_eq!(text(&client.ask(&message)), "changed");
     client.close();
     let records = world.run(&["trace", "export"]);
@@ -134,7 +145,8 @@ fn a_question_no_client_can_show_waits_for_the_approvals_command() {
     let mut client = Piped::start(&world, &[&["mcp"], &RULES[..]].concat());
     client.begin(json!({}));
     let refused = client.ask(&call(1, "change"));
-    let hint = text(&refused).split("tollgate approvals answer ").nth(1).unwrap_or_else(|| panic!("{refused}"));
+    let hint =
+        text(&refused).split("tollgate approvals answer ").nth(1).unwrap_or_else(|| panic!("{refused}"));
     let id = hint.split(' ').next().unwrap();
     assert!(world.run(&["approvals", "list"]).out.contains(id));
     assert_eq!(world.run(&["approvals", "answer", id, "yes"]).code, Some(0));
@@ -204,12 +216,30 @@ fn with_server(world: &World, command: &[&str]) {
 fn over_http_the_tools_of_a_server_are_judged_asked_about_cut_and_recorded() {
     let world = World::with(&mocks());
     let mocks = world.path().join("mocks.json");
-    with_server(&world, &[env!("CARGO_BIN_EXE_tollgate"), "mcp", "--mocks", mocks.to_str().unwrap(), "--allow", "*", "--no-store"]);
-    let served = Served::start(&world, &["--allow", "@up/look", "--allow", "@up/much", "--deny", "@up/look(path=secret*)"]);
+    with_server(
+        &world,
+        &[
+            env!("CARGO_BIN_EXE_tollgate"),
+            "mcp",
+            "--mocks",
+            mocks.to_str().unwrap(),
+            "--allow",
+            "*",
+            "--no-store",
+        ],
+    );
+    let served = Served::start(
+        &world,
+        &["--allow", "@up/look", "--allow", "@up/much", "--deny", "@up/look(path=secret*)"],
+    );
     let person = || json!({"elicitation": {}});
     let list = served.post(&stateless(request(1, "tools/list", json!({})), person()));
-    let names: Vec<&str> = list["result"]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert!(names.contains(&"up__look") && names.contains(&"result_read") && names.contains(&"grep"), "{names:?}");
+    let names: Vec<&str> =
+        list["result"]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(
+        names.contains(&"up__look") && names.contains(&"result_read") && names.contains(&"grep"),
+        "{names:?}"
+    );
 
     assert_eq!(text(&served.post(&stateless(call(2, "up__look"), person()))), "seen");
     let secret = request(3, "tools/call", json!({"name": "up__look", "arguments": {"path": "secret"}}));
@@ -217,7 +247,8 @@ fn over_http_the_tools_of_a_server_are_judged_asked_about_cut_and_recorded() {
     let mut change = stateless(call(4, "up__change"), person());
     let asked = served.post(&change);
     change["params"]["requestState"] = asked["result"]["requestState"].clone();
-    change["params"]["inputResponses"] = json!({"tollgate_approval": {"action": "accept", "content": {"decision": "yes"}}});
+    change["params"]["inputResponses"] =
+        json!({"tollgate_approval": {"action": "accept", "content": {"decision": "yes"}}});
     assert_eq!(text(&served.post(&change)), "changed");
     let much = served.post(&stateless(call(5, "up__much"), person()));
     assert!(text(&much).contains("sha256:"), "{much}");
@@ -236,7 +267,20 @@ fn a_gateway_that_is_killed_leaves_no_server_behind() {
     // It answers as a server does, and when its input ends it goes on for ever.
     let script = world.file("stubborn.sh", "\"$@\"\nwhile true; do sleep 1; done\n");
     let own = env!("CARGO_BIN_EXE_tollgate");
-    with_server(&world, &["/bin/sh", script.to_str().unwrap(), own, "mcp", "--mocks", mocks.to_str().unwrap(), "--allow", "*", "--no-store"]);
+    with_server(
+        &world,
+        &[
+            "/bin/sh",
+            script.to_str().unwrap(),
+            own,
+            "mcp",
+            "--mocks",
+            mocks.to_str().unwrap(),
+            "--allow",
+            "*",
+            "--no-store",
+        ],
+    );
     let mut served = Served::start(&world, &["--allow", "@up/*"]);
     assert_eq!(text(&served.post(&stateless(call(1, "up__look"), json!({})))), "seen");
     let behind = with_word(script.to_str().unwrap());
@@ -254,7 +298,10 @@ fn a_gateway_that_is_killed_leaves_no_server_behind() {
 fn with_word(word: &str) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let has = |id: &u32| std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(word));
+    let has = |id: &u32| {
+        std::fs::read(format!("/proc/{id}/cmdline"))
+            .is_ok_and(|line| String::from_utf8_lossy(&line).contains(word))
+    };
     ids.filter(has).collect()
 }
 

@@ -21,7 +21,10 @@ fn over_a_pipe_a_person_is_shown_the_whole_call_and_only_a_clear_yes_lets_it_run
     client.begin(person());
     let answers = [
         (json!({"action": "accept", "content": {"decision": "yes"}}), "said: a"),
-        (json!({"action": "accept", "content": {"decision": "no", "message": "use echo"}}), "refused (denied): The person said no: use echo"),
+        (
+            json!({"action": "accept", "content": {"decision": "no", "message": "use echo"}}),
+            "refused (denied): The person said no: use echo",
+        ),
         (json!({"action": "accept", "content": {}}), "refused (approval_required)"),
         (json!({"action": "accept"}), "refused (approval_required)"),
         (json!({"action": "decline"}), "refused (denied)"),
@@ -99,7 +102,8 @@ fn a_yes_for_one_call_is_none_for_another_nor_for_another_caller() {
     // A state that was made up, with a yes nobody was asked for.
     let mut forged = stateless(call(1, "change", json!({"text": "x"})), person());
     forged["params"]["requestState"] = "00000000000000000000000000000000".into();
-    forged["params"]["inputResponses"] = json!({"tollgate_approval": {"action": "accept", "content": {"decision": "yes"}}});
+    forged["params"]["inputResponses"] =
+        json!({"tollgate_approval": {"action": "accept", "content": {"decision": "yes"}}});
     assert_eq!(ask(&forged)["error"]["code"], -32602);
     assert!(world.ran().is_empty());
 }
@@ -109,7 +113,8 @@ fn an_answer_that_was_brought_along_unasked_approves_nothing() {
     let world = World::new();
     let address = world.open();
     let mut eager = stateless(call(1, "change", json!({"text": "x"})), person());
-    eager["params"]["inputResponses"] = json!({"tollgate_approval": {"action": "accept", "content": {"decision": "yes"}}});
+    eager["params"]["inputResponses"] =
+        json!({"tollgate_approval": {"action": "accept", "content": {"decision": "yes"}}});
     let said = post_stateless(&address, &eager);
     assert_eq!(said.message()["result"]["resultType"], "input_required", "{said:?}");
     assert!(world.ran().is_empty());
@@ -129,7 +134,10 @@ fn a_client_without_forms_is_refused_with_what_to_do_and_may_call_again_once_som
     world.runtime.block_on(desk.answer(&waiting[0].id, &tollgate::policy::Reply::Yes)).unwrap();
     assert_eq!(text(&client.ask(&call(2, "change", json!({"text": "x"})))), "said: x");
     // Once.
-    assert!(text(&client.ask(&call(3, "change", json!({"text": "x"})))).starts_with("refused (approval_required)"));
+    assert!(
+        text(&client.ask(&call(3, "change", json!({"text": "x"}))))
+            .starts_with("refused (approval_required)")
+    );
     assert_eq!(world.ran(), ["change x"]);
 }
 
@@ -156,7 +164,11 @@ mod desk {
             Box::pin(std::future::ready(Ok(all)))
         }
 
-        fn answer<'a>(&'a self, id: &'a str, reply: &'a Reply) -> BoxFuture<'a, Result<Pending, NotAnswered>> {
+        fn answer<'a>(
+            &'a self,
+            id: &'a str,
+            reply: &'a Reply,
+        ) -> BoxFuture<'a, Result<Pending, NotAnswered>> {
             let mut all = self.0.lock().unwrap();
             let found = all.values_mut().find(|(pending, _)| pending.id == id);
             let answered = found.map(|(pending, answer)| {
@@ -169,7 +181,8 @@ mod desk {
         fn take<'a>(&'a self, digest: &'a Digest) -> BoxFuture<'a, Result<Option<Reply>, NotAnswered>> {
             let mut all = self.0.lock().unwrap();
             let answered = all.get(digest.as_str()).is_some_and(|(_, answer)| answer.is_some());
-            let reply = if answered { all.remove(digest.as_str()).and_then(|(_, answer)| answer) } else { None };
+            let reply =
+                if answered { all.remove(digest.as_str()).and_then(|(_, answer)| answer) } else { None };
             Box::pin(std::future::ready(Ok(reply)))
         }
     }

@@ -27,7 +27,10 @@ fn over_a_pipe() {
     assert_eq!(client.ask(&request(2, "nonsense", json!({})))["error"]["code"], -32601);
     assert_eq!(client.ask(&request(3, "tools/call", json!({})))["error"]["code"], -32602);
     assert_eq!(client.ask(&request(4, "tools/list", json!({"cursor": "x"})))["error"]["code"], -32602);
-    assert_eq!(client.ask(&request(5, "logging/setLevel", json!({"level": "loud"})))["error"]["code"], -32602);
+    assert_eq!(
+        client.ask(&request(5, "logging/setLevel", json!({"level": "loud"})))["error"]["code"],
+        -32602
+    );
     client.send_text(&format!(r#"{{"jsonrpc":"2.0","id":6,"method":"{}"}}"#, "x".repeat(17 << 20)));
     assert_eq!(client.next()["error"]["code"], -32600);
     // And it goes on.
@@ -45,7 +48,10 @@ fn over_http_the_status_says_it_too() {
     });
     let status = |headers: &[(&str, &str)], body: &str| {
         let answer = whole(send(&address, "POST", headers, body));
-        (answer.status, answer.messages.first().map_or(Value::Null, |message| message["error"]["code"].clone()))
+        (
+            answer.status,
+            answer.messages.first().map_or(Value::Null, |message| message["error"]["code"].clone()),
+        )
     };
     let good = call(1, "echo", json!({"text": "x"})).to_string();
     assert_eq!(status(&[], "{"), (400, json!(-32700)));
@@ -56,7 +62,10 @@ fn over_http_the_status_says_it_too() {
     assert_eq!(status(&[("accept", "application/json")], &good), (406, json!(-32600)));
     assert_eq!(status(&[("host", "evil.example.com")], &good), (403, json!(-32600)));
     assert_eq!(status(&[("origin", "http://evil.example.com")], &good), (403, json!(-32600)));
-    assert_eq!(status(&[], &call(1, "echo", json!({"text": "x".repeat(20_000)})).to_string()), (413, json!(-32600)));
+    assert_eq!(
+        status(&[], &call(1, "echo", json!({"text": "x".repeat(20_000)})).to_string()),
+        (413, json!(-32600))
+    );
     assert_eq!(whole(send(&address, "GET", &[], "")).status, 405);
     assert_eq!(whole(send(&address, "PUT", &[], "")).status, 405);
     assert!(world.ran().is_empty());
@@ -69,11 +78,20 @@ fn a_stateless_request_says_the_same_in_its_headers_or_is_refused() {
     let message = stateless(call(1, "echo", json!({"text": "x"})), json!({}));
     let tries: [(&[(&str, &str)], i32); 6] = [
         (&[], -32020),
-        (&[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "tools/call"), ("mcp-name", "echo")], -32020),
+        (
+            &[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "tools/call"), ("mcp-name", "echo")],
+            -32020,
+        ),
         (&[("mcp-protocol-version", "2026-07-28"), ("mcp-name", "echo")], -32020),
-        (&[("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list"), ("mcp-name", "echo")], -32020),
+        (
+            &[("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list"), ("mcp-name", "echo")],
+            -32020,
+        ),
         (&[("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call")], -32020),
-        (&[("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "destroy")], -32020),
+        (
+            &[("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "destroy")],
+            -32020,
+        ),
     ];
     for (headers, code) in tries {
         let answer = post(&address, headers, &message);

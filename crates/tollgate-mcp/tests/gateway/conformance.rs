@@ -15,7 +15,8 @@ use crate::{
 
 fn world() -> (World, Address) {
     let asking = Asking::new().by_elicitation();
-    let world = World::with(|_| fixtures::registry(), Rules::new().allow("*").unwrap(), asking, Settings::default());
+    let world =
+        World::with(|_| fixtures::registry(), Rules::new().allow("*").unwrap(), asking, Settings::default());
     let address = world.open();
     (world, address)
 }
@@ -33,7 +34,10 @@ fn failing(suite: (&str, &str), version: Option<&str>, scenarios: &[&str]) -> Op
             run.args(["--spec-version", version]);
         }
         let output = finish(&mut run, Duration::from_secs(60));
-        let said = output.as_ref().map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let said = output
+            .as_ref()
+            .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+            .unwrap_or_default();
         if !output.is_some_and(|output| output.status.success()) {
             failing.push(format!("{scenario}:\n{said}"));
         }

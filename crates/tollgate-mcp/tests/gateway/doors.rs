@@ -25,8 +25,12 @@ fn a_token_says_who_asks_and_its_route_what_they_see() {
         let name = message["params"]["name"].as_str().unwrap_or_default().to_owned();
         let bearer = format!("Bearer {token}");
         let method = message["method"].as_str().unwrap();
-        let headers =
-            [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method), ("mcp-name", &name), ("authorization", &bearer)];
+        let headers = [
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", method),
+            ("mcp-name", &name),
+            ("authorization", &bearer),
+        ];
         post(&address, &headers, message)
     };
     let list = stateless(request(1, "tools/list", json!({})), json!({}));
@@ -49,7 +53,12 @@ fn rules_name_callers() {
     let message = stateless(call(1, "echo", json!({"text": "x"})), json!({}));
     let ask = |token: &str| {
         let bearer = format!("Bearer {token}");
-        let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "echo"), ("authorization", &bearer)];
+        let headers = [
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "echo"),
+            ("authorization", &bearer),
+        ];
         text(post(&address, &headers, &message).message()).to_owned()
     };
     assert_eq!(ask("alice-token-0123456789"), "said: x");
@@ -60,14 +69,19 @@ fn rules_name_callers() {
 fn by_caller(does: &str, tool: &str, caller: &str) -> tollgate::policy::Rule {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tollgate.toml");
-    std::fs::write(&file, format!("[[policy.rule]]\ndo = \"{does}\"\ntool = \"{tool}\"\ncaller = \"{caller}\"\n")).unwrap();
+    std::fs::write(
+        &file,
+        format!("[[policy.rule]]\ndo = \"{does}\"\ntool = \"{tool}\"\ncaller = \"{caller}\"\n"),
+    )
+    .unwrap();
     let sources = tollgate::policy::config::Sources { user: Some(file), ..Default::default() };
     sources.load().unwrap().rules.remove(0)
 }
 
 #[test]
 fn an_issuers_server_says_who_issues_tokens() {
-    let jwks = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+    let jwks =
+        r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
     let issuer = Issuer::new("https://login.example.com", "https://tools.example.com/mcp", jwks).unwrap();
     let world = World::new();
     let address = world.serve(HttpSettings::new(Auth::Issued(Box::new(issuer))));
@@ -75,7 +89,12 @@ fn an_issuers_server_says_who_issues_tokens() {
     let refused = post_stateless(&address, &list);
     assert_eq!(refused.status, 401);
     let says = refused.header("www-authenticate").unwrap();
-    assert!(says.contains(r#"resource_metadata="https://tools.example.com/.well-known/oauth-protected-resource/mcp""#), "{says}");
+    assert!(
+        says.contains(
+            r#"resource_metadata="https://tools.example.com/.well-known/oauth-protected-resource/mcp""#
+        ),
+        "{says}"
+    );
     let forged = "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSJ9.";
     assert_eq!(post(&address, &[("authorization", forged)], &list).status, 401);
     assert!(world.ran().is_empty());

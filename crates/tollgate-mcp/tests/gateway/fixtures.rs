@@ -10,7 +10,8 @@ use tollgate::{
 };
 
 /// One red pixel.
-const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 /// A sound of no length.
 const SOUND: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
@@ -50,8 +51,9 @@ fn plain() -> Vec<DynTool> {
     let mixed = Output::text("Multiple content types test:")
         .and(Item::Image { mime: "image/png".into(), data: PIXEL.into() })
         .and(resource("test://mixed-content-resource", "application/json", r#"{"test":"data","value":123}"#));
-    let failing = tool("test_error_handling", nothing())
-        .run(|_, _| Box::pin(async { Err(Failure::fatal("This tool intentionally returns an error for testing")) }));
+    let failing = tool("test_error_handling", nothing()).run(|_, _| {
+        Box::pin(async { Err(Failure::fatal("This tool intentionally returns an error for testing")) })
+    });
     let progress = tool("test_tool_with_progress", nothing()).run(|cx, _| {
         Box::pin(async move {
             for part in [0.0, 0.5, 1.0] {
@@ -77,7 +79,10 @@ fn plain() -> Vec<DynTool> {
     vec![
         says("test_simple_text", Output::text("This is a simple text response for testing.")),
         says("test_image_content", Output::image("image/png", PIXEL)),
-        says("test_audio_content", Output::json(json!({"type": "audio", "data": SOUND, "mimeType": "audio/wav"}))),
+        says(
+            "test_audio_content",
+            Output::json(json!({"type": "audio", "data": SOUND, "mimeType": "audio/wav"})),
+        ),
         says("test_embedded_resource", Output::json(embedded)),
         says("test_multiple_content_types", mixed),
         failing,
@@ -98,7 +103,10 @@ fn no_peer() -> Failure {
 async fn ask(cx: &Cx, key: &str, method: &str, params: Value) -> Result<Value, Failure> {
     let peer = cx.peer.clone().ok_or_else(no_peer)?;
     let request = PeerRequest { method: method.into(), params };
-    let mut answers = peer.ask([(key.to_owned(), request)].into()).await.map_err(|fault| Failure::fatal(fault.to_string()))?;
+    let mut answers = peer
+        .ask([(key.to_owned(), request)].into())
+        .await
+        .map_err(|fault| Failure::fatal(fault.to_string()))?;
     answers.remove(key).ok_or_else(no_peer)
 }
 
@@ -111,12 +119,16 @@ fn form(message: &str, properties: Value, required: Value) -> Value {
 }
 
 fn asking() -> Vec<DynTool> {
-    let text = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+    let text =
+        |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
     let sample = tool("test_sampling", text("prompt")).run(|cx, args| {
         Box::pin(async move {
             let prompt = args["prompt"].as_str().unwrap_or_default();
             let said = ask(cx, "sample", "sampling/createMessage", sampling(prompt)).await?;
-            Ok(Output::text(format!("LLM response: {}", said["content"]["text"].as_str().unwrap_or_default())))
+            Ok(Output::text(format!(
+                "LLM response: {}",
+                said["content"]["text"].as_str().unwrap_or_default()
+            )))
         })
     });
     let elicit = tool("test_elicitation", text("message")).run(|cx, args| {
@@ -124,15 +136,26 @@ fn asking() -> Vec<DynTool> {
             let properties = json!({"username": {"type": "string", "description": "User's response"},
                                     "email": {"type": "string", "description": "User's email address"}});
             let message = args["message"].as_str().unwrap_or_default();
-            let said = ask(cx, "user", "elicitation/create", form(message, properties, json!(["username", "email"]))).await?;
-            Ok(Output::text(format!("User response: action: {}, content: {}", said["action"], said["content"])))
+            let said = ask(
+                cx,
+                "user",
+                "elicitation/create",
+                form(message, properties, json!(["username", "email"])),
+            )
+            .await?;
+            Ok(Output::text(format!(
+                "User response: action: {}, content: {}",
+                said["action"], said["content"]
+            )))
         })
     });
     let with = |name: &str, properties: Value| {
         tool(name, nothing()).run(move |cx, _| {
             let properties = properties.clone();
             Box::pin(async move {
-                let said = ask(cx, "user", "elicitation/create", form("Please fill in", properties, json!([]))).await?;
+                let said =
+                    ask(cx, "user", "elicitation/create", form("Please fill in", properties, json!([])))
+                        .await?;
                 Ok(Output::text(format!(
                     "Elicitation completed: action={}, content={}",
                     said["action"].as_str().unwrap_or_default(),
@@ -184,8 +207,16 @@ fn in_rounds() -> Vec<DynTool> {
     };
     let rounds = tool("test_input_required_result_multi_round", nothing()).run(|cx, _| {
         Box::pin(async move {
-            let first = ask(cx, "step1", "elicitation/create", name_form("Step 1: What is your name?", "name")).await?;
-            let second = ask(cx, "step2", "elicitation/create", name_form("Step 2: What is your favorite color?", "color")).await?;
+            let first =
+                ask(cx, "step1", "elicitation/create", name_form("Step 1: What is your name?", "name"))
+                    .await?;
+            let second = ask(
+                cx,
+                "step2",
+                "elicitation/create",
+                name_form("Step 2: What is your favorite color?", "color"),
+            )
+            .await?;
             Ok(Output::text(format!("{first} {second}")))
         })
     });
@@ -193,7 +224,10 @@ fn in_rounds() -> Vec<DynTool> {
         Box::pin(async move {
             let request = |method: &str, params: Value| PeerRequest { method: method.into(), params };
             let requests = [
-                ("user_name".to_owned(), request("elicitation/create", name_form("What is your name?", "name"))),
+                (
+                    "user_name".to_owned(),
+                    request("elicitation/create", name_form("What is your name?", "name")),
+                ),
                 ("greeting".to_owned(), request("sampling/createMessage", sampling("Generate a greeting"))),
                 ("client_roots".to_owned(), request("roots/list", json!({}))),
             ];
@@ -205,17 +239,33 @@ fn in_rounds() -> Vec<DynTool> {
     let able = tool("test_input_required_result_capabilities", nothing()).run(|cx, _| {
         Box::pin(async move {
             let peer = cx.peer.clone().ok_or_else(no_peer)?;
-            let wanted = [("elicitation/create", name_form("Name?", "name")), ("sampling/createMessage", sampling("Hello"))];
+            let wanted = [
+                ("elicitation/create", name_form("Name?", "name")),
+                ("sampling/createMessage", sampling("Hello")),
+            ];
             let requests = wanted.into_iter().filter(|(method, _)| peer.can(method));
-            let requests = requests.map(|(method, params)| (method.replace('/', "_"), PeerRequest { method: method.into(), params }));
-            let said = peer.ask(requests.collect()).await.map_err(|fault| Failure::fatal(fault.to_string()))?;
+            let requests = requests.map(|(method, params)| {
+                (method.replace('/', "_"), PeerRequest { method: method.into(), params })
+            });
+            let said =
+                peer.ask(requests.collect()).await.map_err(|fault| Failure::fatal(fault.to_string()))?;
             Ok(Output::text(format!("{said:?}")))
         })
     });
     let confirm = || form("Please confirm", json!({"ok": {"type": "boolean"}}), json!(["ok"]));
     vec![
-        one("test_input_required_result_elicitation", "user_name", "elicitation/create", name_form("What is your name?", "name")),
-        one("test_input_required_result_sampling", "capital_question", "sampling/createMessage", sampling("What is the capital of France?")),
+        one(
+            "test_input_required_result_elicitation",
+            "user_name",
+            "elicitation/create",
+            name_form("What is your name?", "name"),
+        ),
+        one(
+            "test_input_required_result_sampling",
+            "capital_question",
+            "sampling/createMessage",
+            sampling("What is the capital of France?"),
+        ),
         one("test_input_required_result_list_roots", "client_roots", "roots/list", json!({})),
         one("test_input_required_result_request_state", "confirm", "elicitation/create", confirm()),
         one("test_input_required_result_tampered_state", "confirm", "elicitation/create", confirm()),

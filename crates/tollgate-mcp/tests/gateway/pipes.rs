@@ -19,7 +19,10 @@ fn a_session_lists_the_tools_and_calls_them() {
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["add", "change", "destroy", "echo", "long", "waits"]);
     let hints = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap()["annotations"].clone();
-    assert_eq!(hints("echo"), json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}));
+    assert_eq!(
+        hints("echo"),
+        json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false})
+    );
     assert_eq!(hints("destroy")["destructiveHint"], true);
     assert!(list["result"].get("ttlMs").is_none());
 
@@ -68,7 +71,10 @@ fn a_denied_argument_is_refused_and_a_tool_nobody_has_is_an_error_of_the_protoco
     assert_eq!(refused["result"]["isError"], true);
     assert!(text(&refused).starts_with("refused (denied)"), "{refused}");
     let wrong = client.ask(&call(2, "echo", json!({"txt": 5})));
-    assert!(text(&wrong).contains("invalid_arguments") && text(&wrong).contains("did you mean `text`"), "{wrong}");
+    assert!(
+        text(&wrong).contains("invalid_arguments") && text(&wrong).contains("did you mean `text`"),
+        "{wrong}"
+    );
     let unknown = client.ask(&call(3, "ecko", json!({})));
     assert_eq!(unknown["error"]["code"], -32602);
     assert!(unknown["error"]["message"].as_str().unwrap().contains("Did you mean `echo`"), "{unknown}");
@@ -96,7 +102,10 @@ fn progress_reaches_who_asked_for_it_and_a_cancelled_call_stops_without_an_answe
     client.send(&waits);
     let progress = client.next();
     assert_eq!(progress["method"], "notifications/progress");
-    assert_eq!(progress["params"], json!({"progressToken": "t1", "progress": 25.0, "total": 100.0, "message": "waiting"}));
+    assert_eq!(
+        progress["params"],
+        json!({"progressToken": "t1", "progress": 25.0, "total": 100.0, "message": "waiting"})
+    );
     // A second request under the same id would take the first one's place.
     assert_eq!(client.ask(&call(7, "echo", json!({"text": "x"})))["error"]["code"], -32600);
 
@@ -144,7 +153,11 @@ fn clients_are_told_when_tools_change() {
     let mut with_session = world.pipe();
     with_session.begin(json!({}));
     let mut listening = world.pipe();
-    let listen = request(5, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true, "promptsListChanged": true}}));
+    let listen = request(
+        5,
+        "subscriptions/listen",
+        json!({"notifications": {"toolsListChanged": true, "promptsListChanged": true}}),
+    );
     listening.send(&stateless(listen, json!({})));
     let accepted = listening.next();
     assert_eq!(accepted["method"], "notifications/subscriptions/acknowledged");

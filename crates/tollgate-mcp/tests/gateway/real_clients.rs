@@ -30,7 +30,8 @@ fn the_inspector_lists_and_calls() {
     let world = World::new();
     let address = world.open();
     let package = folder.join("node_modules/@modelcontextprotocol/inspector");
-    let about: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(package.join("package.json")).unwrap()).unwrap();
+    let about: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(package.join("package.json")).unwrap()).unwrap();
     let program = match &about["bin"] {
         serde_json::Value::String(path) => path.clone(),
         bins => bins.as_object().unwrap().values().next().unwrap().as_str().unwrap().to_owned(),
@@ -39,7 +40,12 @@ fn the_inspector_lists_and_calls() {
         let mut run = command(&node);
         run.arg(package.join(&program)).args(["--cli", &address.url(), "--transport", "http"]).args(more);
         let output = finish(&mut run, Duration::from_secs(60)).expect("the inspector came to its end");
-        assert!(output.status.success(), "{} {}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{} {}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     assert!(inspect(&["--method", "tools/list"]).contains("\"echo\""));

@@ -20,7 +20,8 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let line = self.head.lines().find(|line| line.to_ascii_lowercase().starts_with(&format!("{name}:")))?;
+        let line =
+            self.head.lines().find(|line| line.to_ascii_lowercase().starts_with(&format!("{name}:")))?;
         line.split_once(':').map(|(_, value)| value.trim())
     }
 
@@ -31,7 +32,12 @@ impl Answer {
 }
 
 /// A request as it goes over the wire; `headers` replace the usual ones of the same name.
-pub(crate) fn send(address: &Address, method: &str, headers: &[(&str, &str)], body: &str) -> BufReader<TcpStream> {
+pub(crate) fn send(
+    address: &Address,
+    method: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> BufReader<TcpStream> {
     let host = address.address.to_string();
     let length = body.len().to_string();
     let usual = [
@@ -87,14 +93,22 @@ pub(crate) fn post(address: &Address, headers: &[(&str, &str)], message: &Value)
 /// A stateless request with the headers it needs.
 pub(crate) fn post_stateless(address: &Address, message: &Value) -> Answer {
     let name = message["params"]["name"].as_str().unwrap_or_default();
-    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", message["method"].as_str().unwrap()), ("mcp-name", name)];
+    let headers = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", message["method"].as_str().unwrap()),
+        ("mcp-name", name),
+    ];
     post(address, &headers, message)
 }
 
 /// Begins a session; its id.
 pub(crate) fn begin(address: &Address, headers: &[(&str, &str)], capabilities: Value) -> String {
-    let hello = request(0, "initialize", json!({"protocolVersion": "2025-11-25", "capabilities": capabilities,
-        "clientInfo": {"name": "test", "version": "1"}}));
+    let hello = request(
+        0,
+        "initialize",
+        json!({"protocolVersion": "2025-11-25", "capabilities": capabilities,
+        "clientInfo": {"name": "test", "version": "1"}}),
+    );
     let answer = post(address, headers, &hello);
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.header("mcp-session-id").unwrap().to_owned()
@@ -150,7 +164,8 @@ fn a_stateless_client_that_hangs_up_stops_its_call() {
     let world = World::new();
     let address = world.open();
     let waits = stateless(call(1, "waits", json!({})), json!({}));
-    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "waits")];
+    let headers =
+        [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "waits")];
     let stream = send(&address, "POST", &headers, &waits.to_string());
     while world.ran().is_empty() {
         std::thread::sleep(Duration::from_millis(5));
@@ -175,7 +190,10 @@ fn a_session_hears_that_tools_changed_on_its_own_stream_and_a_subscription_on_it
     while !begun.contains("listening") {
         own.read_line(&mut begun).unwrap();
     }
-    let listen = stateless(request(9, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}})), json!({}));
+    let listen = stateless(
+        request(9, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}})),
+        json!({}),
+    );
     let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];
     let mut subscribed = send(&address, "POST", &headers, &listen.to_string());
     assert_eq!(next_event(&mut subscribed)["method"], "notifications/subscriptions/acknowledged");

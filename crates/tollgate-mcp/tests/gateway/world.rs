@@ -41,25 +41,34 @@ pub(crate) fn usual(ran: &Ran) -> Registry {
     let tool = |name: &str, effects: Effects| {
         let ran = ran.clone();
         let label = name.to_owned();
-        ToolBuilder::new(name, format!("The tool {name}."), text.clone()).unwrap().always(effects).run(move |_, args| {
-            ran.lock().unwrap().push(format!("{label} {}", args["text"].as_str().unwrap_or_default()));
-            let said = format!("said: {}", args["text"].as_str().unwrap_or_default());
-            Box::pin(async move { Ok(Output::text(said)) })
-        })
+        ToolBuilder::new(name, format!("The tool {name}."), text.clone()).unwrap().always(effects).run(
+            move |_, args| {
+                ran.lock().unwrap().push(format!("{label} {}", args["text"].as_str().unwrap_or_default()));
+                let said = format!("said: {}", args["text"].as_str().unwrap_or_default());
+                Box::pin(async move { Ok(Output::text(said)) })
+            },
+        )
     };
-    let long = ToolBuilder::new("long", "Says much.", json!({"type": "object"})).unwrap().always(Effects::reading());
+    let long =
+        ToolBuilder::new("long", "Says much.", json!({"type": "object"})).unwrap().always(Effects::reading());
     let long = long.spec(|spec| spec.max_result = ResultLimit::Chars(500)).run(|_, _| {
-        Box::pin(async { Ok(Output::text((0..500).map(|line| format!("line {line}\n")).collect::<String>())) })
+        Box::pin(async {
+            Ok(Output::text((0..500).map(|line| format!("line {line}\n")).collect::<String>()))
+        })
     });
     let sum = json!({"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]});
-    let add = ToolBuilder::new("add", "Adds.", json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}))
-        .unwrap()
-        .always(Effects::reading())
-        .spec(|spec| spec.output_schema = Some(sum))
-        .run(|_, args| {
-            let sum = args["a"].as_i64().unwrap_or(0) + args["b"].as_i64().unwrap_or(0);
-            Box::pin(async move { Ok(Output::json(json!({"sum": sum}))) })
-        });
+    let add = ToolBuilder::new(
+        "add",
+        "Adds.",
+        json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}),
+    )
+    .unwrap()
+    .always(Effects::reading())
+    .spec(|spec| spec.output_schema = Some(sum))
+    .run(|_, args| {
+        let sum = args["a"].as_i64().unwrap_or(0) + args["b"].as_i64().unwrap_or(0);
+        Box::pin(async move { Ok(Output::json(json!({"sum": sum}))) })
+    });
     let told = ran.clone();
     let waits = ToolBuilder::new("waits", "Waits until it is stopped.", json!({"type": "object"}))
         .unwrap()
@@ -86,7 +95,8 @@ pub(crate) fn usual(ran: &Ran) -> Registry {
 }
 
 pub(crate) fn rules() -> Rules {
-    let rules = Rules::new().allow("echo").and_then(|rules| rules.allow("long")).and_then(|rules| rules.allow("add"));
+    let rules =
+        Rules::new().allow("echo").and_then(|rules| rules.allow("long")).and_then(|rules| rules.allow("add"));
     let rules = rules.and_then(|rules| rules.allow("waits")).and_then(|rules| rules.ask("change")).unwrap();
     rules.deny("echo(text=secret*)").and_then(|rules| rules.deny("destroy(text=*)")).unwrap()
 }
@@ -102,7 +112,8 @@ impl World {
         asking: Asking,
         settings: Settings,
     ) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let ran = Ran::default();
         let results = tempfile::tempdir().unwrap();
         let gateway = {
@@ -200,8 +211,12 @@ impl PipeClient {
 
     /// Begins a session in which the client can do this.
     pub(crate) fn begin(&mut self, capabilities: Value) -> Value {
-        let hello = request(0, "initialize", json!({"protocolVersion": "2025-11-25", "capabilities": capabilities,
-            "clientInfo": {"name": "test", "version": "1"}}));
+        let hello = request(
+            0,
+            "initialize",
+            json!({"protocolVersion": "2025-11-25", "capabilities": capabilities,
+            "clientInfo": {"name": "test", "version": "1"}}),
+        );
         let answer = self.ask(&hello);
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         answer

@@ -43,7 +43,8 @@ impl Wrapper for Leash {
 #[expect(clippy::disallowed_methods, reason = "this starts nothing: it becomes what the one place starts")]
 pub fn become_leashed(words: impl IntoIterator<Item = OsString>) -> io::Error {
     let mut words = words.into_iter();
-    let parent = words.next().as_deref().and_then(OsStr::to_str).and_then(|parent| parent.parse::<i32>().ok());
+    let parent =
+        words.next().as_deref().and_then(OsStr::to_str).and_then(|parent| parent.parse::<i32>().ok());
     let (Some(parent), Some(program)) = (parent, words.next()) else {
         return io::Error::other("a leash needs who holds it and what is on it");
     };
