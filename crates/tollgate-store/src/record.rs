@@ -79,6 +79,9 @@ pub struct Line<'a> {
     /// Why the model says it called this.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Cow<'a, str>>,
+    /// The `traceparent` of whoever called.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Cow<'a, str>>,
     /// The caller's key.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Cow<'a, str>>,
@@ -321,6 +324,9 @@ fn subject(out: &mut Vec<u8>, call: &CallRecord<'_>) {
     }
     if let Some(agent) = &call.scope.agent {
         text(out, "agent", agent);
+    }
+    if let Some(parent) = &call.scope.traceparent {
+        text(out, "parent", parent);
     }
 }
 

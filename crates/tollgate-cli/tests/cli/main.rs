@@ -30,3 +30,4 @@ mod terminal;
 mod parked;
 mod hooks;
 mod sandbox;
+mod serving;
