@@ -378,6 +378,19 @@ async fn our_own_folders_are_kept_from_commands_even_inside_a_root() {
 }
 
 #[tokio::test]
+async fn what_keeps_a_place_free_is_no_file_of_the_project() {
+    if Sandbox::probed().found().level < Level::L3 {
+        println!("skipped: no L3: {:?}", Sandbox::probed().found().missing);
+        return;
+    }
+    let world = World::at(Level::L3);
+    world.shell("git init -q .; echo x > real").await;
+    let told = world.shell("git add -A && git status --porcelain").await;
+    assert_eq!(text(&told, "stdout"), "A  real\n", "{told}");
+    assert!(!world.folder.path().join(".mcp.json").exists(), "it is gone with the command");
+}
+
+#[tokio::test]
 async fn what_the_sandbox_held_is_said_and_a_read_cannot_write() {
     if Sandbox::probed().found().level == Level::L1 {
         println!("skipped: this machine has no sandbox: {:?}", Sandbox::probed().found().missing);

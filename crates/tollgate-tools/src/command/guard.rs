@@ -67,6 +67,14 @@ impl Guard {
         Self::new(false, |_| Reading::Allowed)
     }
 
+    /// True where there is nothing to look through.
+    pub(super) fn is_quick(&self, analysis: &Analysis, confined: Confined) -> bool {
+        match confined {
+            Confined::Writing => !self.denies,
+            Confined::Reading => analysis.reads.is_empty() && !analysis.leaves.iter().any(reads_its_folder),
+        }
+    }
+
     /// What is to be hidden from a command, each file or folder as it really is.
     pub(super) fn hidden(
         &self,

@@ -181,7 +181,7 @@ impl Shell {
         folder: &Path,
         roots: &[PathBuf],
     ) -> Result<Vec<PathBuf>, Failure> {
-        if !self.sandbox.hides(confined) {
+        if self.guard.is_quick(analysis, confined) || !self.sandbox.hides(confined) {
             return Ok(Vec::new());
         }
         let (guard, home, analysis) = (self.guard.clone(), self.home.clone(), analysis.clone());

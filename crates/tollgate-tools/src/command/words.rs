@@ -15,11 +15,11 @@ pub(super) fn some(paths: &[PathBuf], from: &Path) -> String {
     const SHOWN: usize = 5;
     let shown =
         paths.iter().take(SHOWN).map(|path| path.strip_prefix(from).unwrap_or(path).display().to_string());
-    let mut text = shown.collect::<Vec<_>>().join(", ");
-    if paths.len() > SHOWN {
-        text.push_str(&format!(" and {} more", paths.len() - SHOWN));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match paths.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
-    text
 }
 
 /// Everything a command said and how it ended.

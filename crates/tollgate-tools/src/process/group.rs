@@ -16,7 +16,7 @@ use tokio::{
     sync::{oneshot, watch},
 };
 
-use super::{Launch, LaunchError};
+use super::{Launch, LaunchError, Wrapper};
 
 /// A process that was started. Dropping it kills the process and its whole group.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(super) async fn start(launch: Launch) -> Result<(Running, Pipes), LaunchErro
     let (started, starting) = oneshot::channel();
     let watcher = std::thread::Builder::new().name("tollgate-process".to_owned()).stack_size(256 << 10);
     let watching = watcher.spawn(move || match spawn(&launch, words) {
-        Ok(child) => watch_over(child, &launch, started),
+        Ok(child) => watch_over(child, launch.grace, launch.wrapper, started),
         Err(error) => drop(started.send(Err(error))),
     });
     watching.map_err(LaunchError::Machine)?;
@@ -105,7 +105,12 @@ fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, Launc
     })
 }
 
-fn watch_over(mut child: Child, launch: &Launch, started: oneshot::Sender<Started>) {
+fn watch_over(
+    mut child: Child,
+    grace: Duration,
+    wrapper: Option<Arc<dyn Wrapper>>,
+    started: oneshot::Sender<Started>,
+) {
     let (ends, ended) = watch::channel(None);
     let group = Arc::new(Group { leader: Pid::from_child(&child), reaped: Mutex::new(false) });
     if let Some(stdout) = &child.stdout {
@@ -117,7 +122,7 @@ fn watch_over(mut child: Child, launch: &Launch, started: oneshot::Sender<Starte
         (Some(stdout), Some(stderr)) => Ok([stdout.into(), stderr.into()]),
         _ => Err(LaunchError::Machine(io::Error::other("it has no pipes"))),
     };
-    let running = Running { group: group.clone(), ended, grace: launch.grace };
+    let running = Running { group: group.clone(), ended, grace };
     // Where whoever wanted it is gone already, or the pipes are not there, the handle is dropped and kills it.
     drop(started.send(pipes.map(|pipes| (running, stdin, pipes))));
     // Seen but not yet reaped, the leader keeps the group's number, so that the signal meets what it left behind and
@@ -126,13 +131,15 @@ fn watch_over(mut child: Child, launch: &Launch, started: oneshot::Sender<Starte
         waitid(WaitId::Pid(group.leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
     });
     group.signal(Signal::KILL);
-    if let Some(wrapper) = &launch.wrapper {
+    if let Some(wrapper) = &wrapper {
         wrapper.leave();
     }
     let mut reaped = group.reaped.lock().unwrap_or_else(PoisonError::into_inner);
     let status = child.wait();
     *reaped = true;
     drop(reaped);
+    // What was put around it is gone before anybody is told that it is over.
+    drop(wrapper);
     if let Ok(status) = status {
         ends.send_replace(Some(status));
     }

@@ -30,8 +30,13 @@ pub(super) struct Bubble {
     inner: Option<PathBuf>,
     /// The filter for bubblewrap to read, under a number the command inherits.
     filter: File,
+    /// The names of the placeholders, so that git takes none for a file of the project.
+    ignored: Option<File>,
     _placeholders: Vec<Placeholder>,
 }
+
+/// Where the bubble has those names.
+const IGNORED: &str = "/dev/.tollgate-ignored";
 
 /// The program, where it is installed.
 pub(super) fn program() -> Option<PathBuf> {
@@ -41,20 +46,20 @@ pub(super) fn program() -> Option<PathBuf> {
 impl Bubble {
     pub(super) fn new(walls: Walls, inner: Option<&Path>) -> io::Result<Self> {
         let program = program().ok_or_else(|| io::Error::other("bubblewrap is not installed"))?;
-        let mut filter = File::from(rustix::fs::memfd_create("tollgate-seccomp", MemfdFlags::empty())?);
         let mut bytes = Vec::new();
         for instruction in calls::filter(walls.confined, walls.network)? {
             bytes.extend(instruction.code.to_ne_bytes());
             bytes.extend([instruction.jt, instruction.jf]);
             bytes.extend(instruction.k.to_ne_bytes());
         }
-        filter.write_all(&bytes)?;
-        filter.rewind()?;
+        let filter = handed("tollgate-seccomp", &bytes)?;
         let placeholders = match walls.confined {
             Confined::Writing => missing(&walls.roots)?,
             Confined::Reading => Vec::new(),
         };
-        Ok(Self { program, walls, inner: inner.map(Path::to_owned), filter, _placeholders: placeholders })
+        let ignored = ignored(&walls.roots, &placeholders)?;
+        let inner = inner.map(Path::to_owned);
+        Ok(Self { program, walls, inner, filter, ignored, _placeholders: placeholders })
     }
 
     fn options(&self) -> Vec<OsString> {
@@ -117,6 +122,12 @@ impl Bubble {
                 words.say(&[&"--tmpfs", path, &"--remount-ro", path]);
             }
         }
+        if let Some(ignored) = &self.ignored {
+            words.say(&[&"--file", &ignored.as_raw_fd().to_string(), &IGNORED]);
+            for (name, value) in [("COUNT", "1"), ("KEY_0", "core.excludesFile"), ("VALUE_0", IGNORED)] {
+                words.say(&[&"--setenv", &format!("GIT_CONFIG_{name}"), &value]);
+            }
+        }
         if let Some(program) = &self.inner {
             words.say(&[&"--ro-bind", program, &inner::PLACE]);
         }
@@ -148,6 +159,25 @@ impl Wrapper for Bubble {
         command.env_remove("TMPDIR");
         Ok(())
     }
+}
+
+/// A file in memory that the program of the bubble inherits.
+fn handed(name: &str, bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::empty())?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// The placeholders as git writes what it ignores, from the top of the repository.
+fn ignored(roots: &[PathBuf], placeholders: &[Placeholder]) -> io::Result<Option<File>> {
+    let below = |path: &Path| roots.iter().find_map(|root| path.strip_prefix(root).ok().map(Path::to_owned));
+    let names: String = placeholders
+        .iter()
+        .filter_map(|one| below(one.path()))
+        .map(|path| format!("/{}\n", path.display()))
+        .collect();
+    (!names.is_empty()).then(|| handed("tollgate-ignored", names.as_bytes())).transpose()
 }
 
 /// Protected places of a root that are there. A link is followed by nobody: what it leads to is held where that is.

@@ -150,7 +150,7 @@ mod tests {
                     loaded = [(NUMBER, number), (ARCHITECTURE, architecture), (FIRST, first)]
                         .into_iter()
                         .find_map(|(offset, value)| (offset == k).then_some(value))
-                        .unwrap()
+                        .unwrap();
                 }
                 IF_EQUAL => at += jump(loaded == k),
                 IF_AT_LEAST => at += jump(loaded >= k),

@@ -65,6 +65,13 @@ impl Placeholder {
     }
 }
 
+impl Placeholder {
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
 fn make(path: &Path, kind: Kind) -> io::Result<()> {
     let made = match kind {
         Kind::File => OpenOptions::new().write(true).create_new(true).mode(0o400).open(path)?,

@@ -106,6 +106,48 @@ pub(super) fn keeps_signals() -> bool {
 
 /// The rules, and the places they are about as they are now.
 pub(super) fn make(walls: &Walls, extra: &[PathBuf]) -> io::Result<(RulesetCreated, Vec<Seen>)> {
+    let looking: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
+    let running = looking | AccessFs::Execute;
+    // Absent: making devices.
+    let changing = AccessFs::from_all(WANTED) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let own = if walls.confined == Confined::Reading { running } else { changing };
+    let chains = places::tool_chains();
+    let named =
+        |names: &'static [&'static str], access| names.iter().map(move |name| (Path::new(name), access));
+    let system: Vec<Opened<'_>> = named(places::PROGRAMS, running)
+        .chain(named(places::SETTINGS, looking))
+        .chain(named(places::DEVICES, AccessFs::ReadFile | AccessFs::WriteFile))
+        .chain(given(&chains, running))
+        .collect();
+    let others: Vec<Opened<'_>> = given(&walls.readable, running)
+        .chain(given(extra, changing))
+        .chain(given(&walls.writable, own))
+        .chain(given(&walls.roots, own))
+        .collect();
+    // Before the rules, so that what changes in between is seen the next time.
+    let seen = Seen::all(system.iter().map(|(place, _)| *place), others.iter().map(|(place, _)| *place));
+    let mut rules = handling(walls.network)?;
+    let hidden = if walls.confined == Confined::Reading { walls.hidden.all() } else { Vec::new() };
+    for (place, access) in system.into_iter().chain(others) {
+        if hidden.iter().any(|one| one.starts_with(place) || place.starts_with(one)) {
+            for (place, access) in carve::around(place, &hidden, access, AccessFs::ReadDir.into())? {
+                allow(&mut rules, &place, access)?;
+            }
+        } else {
+            allow(&mut rules, place, access)?;
+        }
+    }
+    Ok((rules, seen))
+}
+
+type Opened<'p> = (&'p Path, BitFlags<AccessFs>);
+
+fn given(paths: &[PathBuf], access: BitFlags<AccessFs>) -> impl Iterator<Item = Opened<'_>> {
+    paths.iter().map(move |path| (path.as_path(), access))
+}
+
+/// Rules that allow nothing yet.
+fn handling(network: bool) -> io::Result<RulesetCreated> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(NEEDED))
@@ -115,43 +157,11 @@ pub(super) fn make(walls: &Walls, extra: &[PathBuf]) -> io::Result<(RulesetCreat
         .map_err(io::Error::other)?
         .scope(Scope::from_all(WANTED))
         .map_err(io::Error::other)?;
-    if !walls.network {
+    if !network {
         rules = rules.handle_access(AccessNet::from_all(WANTED)).map_err(io::Error::other)?;
     }
-    let mut rules = rules.create().map_err(io::Error::other)?;
-    let looking: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
-    let running = looking | AccessFs::Execute;
-    // Absent: making devices.
-    let changing = AccessFs::from_all(WANTED) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-    let own = if walls.confined == Confined::Reading { running } else { changing };
-    let named = |names: &'static [&'static str], access| names.iter().map(move |name| (name.into(), access));
-    let given =
-        |paths: &[PathBuf], access| paths.iter().map(|path| (path.clone(), access)).collect::<Vec<_>>();
-    let system: Vec<(PathBuf, BitFlags<AccessFs>)> = named(places::PROGRAMS, running)
-        .chain(named(places::SETTINGS, looking))
-        .chain(named(places::DEVICES, AccessFs::ReadFile | AccessFs::WriteFile))
-        .chain(given(&places::tool_chains(), running))
-        .collect();
-    let mut others = given(&walls.readable, running);
-    others.extend(given(extra, changing));
-    let open = given(&walls.writable, own).into_iter().chain(given(&walls.roots, own));
-    if walls.confined == Confined::Reading && !walls.hidden.is_empty() {
-        let hidden = walls.hidden.all();
-        for (place, _) in open {
-            others.extend(carve::around(&place, &hidden, running, AccessFs::ReadDir.into())?);
-        }
-    } else {
-        others.extend(open);
-    }
-    let path = |(place, _): &'_ (PathBuf, BitFlags<AccessFs>)| place.clone();
-    let (near, far): (Vec<_>, Vec<_>) =
-        (system.iter().map(path).collect(), others.iter().map(path).collect());
-    // Before the rules, so that what changes in between is seen the next time.
-    let seen = Seen::all(near.iter().map(PathBuf::as_path), far.iter().map(PathBuf::as_path));
-    for (place, access) in system.into_iter().chain(others) {
-        allow(&mut rules, &place, access)?;
-    }
-    Ok((rules, seen))
+    // What our own thread is refused when it ends what a command left is nothing to be logged.
+    rules.create().and_then(|rules| rules.log_same_exec(false)).map_err(io::Error::other)
 }
 
 /// Allows access beneath a place. One that is not there needs no rule.
