@@ -263,3 +263,34 @@ fn a_store_with_a_key_from_outside_opens_with_it_alone() {
     let (code, err) = keyed(&["trace", "verify"]);
     assert!(code == Some(1) && err.contains("64 hexadecimal digits") && err.contains("hint: "), "{err}");
 }
+
+#[test]
+fn exported_spans_are_what_the_official_schema_of_otlp_says() {
+    let world = world();
+    world.allowed(&["call", "pay", r#"{"n":7}"#]);
+    world.on_mocks(&["call", "pay", "--deny", "pay"]);
+    let exported = world.run(&["trace", "export", "--otlp"]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/otlp_check.py");
+    let checker = std::process::Command::new("python3")
+        .arg(script)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn();
+    let Ok(mut checker) = checker else {
+        eprintln!("skipped: no python3 to read the spans with");
+        return;
+    };
+    // One that is not installed reads nothing.
+    let _ = checker.stdin.take().unwrap().write_all(exported.out.as_bytes());
+    let output = checker.wait_with_output().unwrap();
+    if output.status.code() == Some(77) {
+        eprintln!("skipped: the Python package opentelemetry-proto is not installed");
+        return;
+    }
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{err}");
+    let names: Vec<&str> = out.lines().map(|line| line.trim_start_matches("invoke_agent ")).collect();
+    assert_eq!(names.len(), 4, "{out}");
+    assert!(names.contains(&"execute_tool pay 1") && names.contains(&"execute_tool pay 2"), "{out}");
+}

@@ -17,7 +17,7 @@ use crate::StoreError;
 /// Pages the log may have before they are put into the database. Whoever opens the store reads the whole log: a short
 /// one opens fast. A process that writes much keeps a longer one, because each time costs two syncs and the same page
 /// is written only once, and tidies up when it leaves.
-const SHORT_LOG: i64 = 128;
+const SHORT_LOG: i64 = 400;
 const LONG_LOG: i64 = 4_096;
 const BUSY: u32 = 64;
 

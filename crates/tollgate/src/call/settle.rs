@@ -8,7 +8,7 @@ use std::{
 use futures_util::FutureExt;
 
 use super::{
-    AskedRef, Base, Call, Refused,
+    AskedRef, Base, Call, Proposed, Refused,
     after::Finished,
     execute::{OpenClaim, Ran},
 };
@@ -16,8 +16,8 @@ use crate::{
     event::{Trail, What},
     guard::{End, Fence, Ledger, Spawner, Written, off_thread, panic_text},
     outcome::{
-        Answer, Item, Label, Offloaded, Outcome, Output, Phase, Preview, ResultStore, Settled, Trust,
-        exceeds, neutralise, preview_of,
+        Answer, Fetched, Item, Label, Offloaded, Outcome, Output, Phase, Preview, ResultStore, Settled,
+        Trust, exceeds, may_refer, neutralise, preview_of,
     },
     tool::{Origin, ResultLimit},
 };
@@ -31,6 +31,16 @@ pub struct Records {
     pub results: Option<Arc<dyn ResultStore>>,
     /// Where long results are looked through.
     pub spawner: Option<Arc<dyn Spawner>>,
+}
+
+impl Records {
+    /// The same, with what the call's arguments refer to at hand; `None` where they refer to nothing.
+    pub(crate) async fn fetched_for(&self, call: &Call<Proposed>) -> Option<Self> {
+        let store = self.results.as_ref().filter(|_| may_refer(call.state.input.as_str()))?;
+        let (text, caller) = (call.state.input.as_str(), &call.base.scope.caller);
+        let fetched = Fetched::of(text, caller, store, self.spawner.as_deref()).boxed().await?;
+        Some(Self { results: Some(Arc::new(fetched)), ..self.clone() })
+    }
 }
 
 /// What travels with an answer that is not in the ledger.
