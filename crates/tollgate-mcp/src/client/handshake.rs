@@ -157,7 +157,9 @@ async fn discover(session: &Arc<Session>) -> Result<(), Fault> {
     };
     let answer = match ask().await {
         // It does not want this version, and names it among those it wants: once more is what it asks for.
-        Err(Fault::Rpc { code: UNSUPPORTED_VERSION, data: Some(data), .. }) if names_ours(&data) => ask().await,
+        Err(Fault::Rpc { code: UNSUPPORTED_VERSION, data: Some(data), .. }) if names_ours(&data) => {
+            ask().await
+        }
         answer => answer,
     }?;
     let Discovered { supported_versions, capabilities } = read(&answer)?;
