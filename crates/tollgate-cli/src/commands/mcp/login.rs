@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub(super) fn run(login: &McpLogin, shared: &Shared) -> Result<Exit, Fault> {
-    let scope = world::scope(shared)?;
+    let scope = world::scope(shared, &Environment::read())?;
     let config = Config::load(shared, &Environment::read(), scope.cwd())?;
     let servers = Servers::load(shared, &config, &scope)?;
     let Some(at) = servers.upstreams.login(&login.name) else {
