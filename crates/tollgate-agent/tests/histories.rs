@@ -130,7 +130,7 @@ fn answered(machine: &Machine, provider: usize, text: bool, calls: &[(u8, u8)], 
     }))
 }
 
-fn settled(id: CallId, how: u8) -> Fact {
+fn settled(id: &CallId, how: u8) -> Fact {
     let stored = |status: &str, rest: Value| {
         let mut stored = json!({"id": id.as_str(), "tool": "tool", "status": status, "attempts": 1});
         stored.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
@@ -177,7 +177,7 @@ fn fact(machine: &Machine, happens: &Happens) -> Option<Fact> {
         }
         (Happens::Settles { which, how }, Step::CallTools { open, .. }) => {
             let open: Vec<_> = open.iter().filter(|open| open.answer.is_none()).collect();
-            Some(settled(open[which % open.len()].call.id.clone(), *how))
+            Some(settled(&open[which % open.len()].call.id, *how))
         }
         (Happens::Interrupt, _) => Some(Fact::Interrupted),
         (Happens::Crash, _) => Some(Fact::Resumed),
@@ -227,6 +227,10 @@ impl Seen {
             fresh.update(machine.history(), machine.edition());
             assert_eq!(check(*provider, fresh.messages()), Vec::<String>::new(), "{provider}");
             unique_ids(*provider, kept.messages());
+            // No model goes on from its own words unless it is told to.
+            let last = kept.messages().last().unwrap();
+            assert_ne!(last["role"], "assistant", "{provider} {:#?}", kept.messages());
+            assert_ne!(last["type"], "function_call", "{provider}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! When the window fills, old results give way to references; calls and answers stay paired, and the rest as it is.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 use tollgate::{
     Output,
@@ -147,7 +149,9 @@ fn text(output: &Output) -> String {
         match item {
             Item::Text { text } => whole.push_str(text),
             Item::Json { json } => whole.push_str(&json.to_string()),
-            Item::Image { mime, .. } => whole.push_str(&format!("(a picture, {mime})")),
+            Item::Image { mime, .. } => {
+                let _ = write!(whole, "(a picture, {mime})");
+            }
         }
     }
     whole

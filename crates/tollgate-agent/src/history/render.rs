@@ -14,12 +14,17 @@ use super::{
 
 /// What a person said, as one message.
 pub(super) fn person(provider: Provider, parts: &[Part]) -> Value {
-    let content: Vec<Value> = parts.iter().filter_map(|part| part_of(provider, part)).collect();
+    let mut content: Vec<Value> = parts.iter().filter_map(|part| part_of(provider, part)).collect();
+    if content.is_empty() {
+        content.push(text_part(provider, "(an empty message)"));
+    }
     match provider {
         Provider::Anthropic => json!({"role": "user", "content": content}),
         Provider::OpenAiResponses => json!({"type": "message", "role": "user", "content": content}),
         Provider::OpenAiChat => match (parts, &content[..]) {
-            ([Part::Text { text }], [_]) => json!({"role": "user", "content": text}),
+            ([Part::Text { text }], [_]) if !text.trim().is_empty() => {
+                json!({"role": "user", "content": text})
+            }
             _ => json!({"role": "user", "content": content}),
         },
     }

@@ -68,6 +68,7 @@ impl Machine {
         if let Phase::Ended { reason } = &self.phase
             && reason.is_broken_off()
         {
+            self.go_on_from("The conversation was broken off here.");
             self.begin_task();
         }
     }

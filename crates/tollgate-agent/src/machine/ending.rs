@@ -62,7 +62,10 @@ impl Machine {
             }
             StopWord::Refusal => self.end(StopReason::Refused { why: text.trim().to_owned() }),
             StopWord::ContentFilter => self.end(StopReason::Filtered),
-            StopWord::ContextFull => self.make_room(),
+            StopWord::ContextFull => {
+                self.go_on_from(reason);
+                self.make_room();
+            }
             StopWord::Failed(_) | StopWord::Other(_) => {
                 self.end(StopReason::CutShort { why: reason.to_owned() });
             }
@@ -79,10 +82,17 @@ impl Machine {
             _ => false,
         };
         if !own_work {
-            let text = "Go on.".to_owned();
-            self.history.push(Entry::Context { text, from: "tollgate".to_owned() });
+            self.go_on_from("The turn was paused.");
         }
         self.ask();
+    }
+
+    /// A model that is asked to go on after its own words is told so: none takes a conversation that ends with them.
+    pub(super) fn go_on_from(&mut self, why: &str) {
+        if let Some(Entry::Model(_)) = self.history.entries().last() {
+            let text = format!("{why} Go on.");
+            self.history.push(Entry::Context { text, from: "tollgate".to_owned() });
+        }
     }
 
     /// Tells the model what went wrong and asks again, a few times in a row.

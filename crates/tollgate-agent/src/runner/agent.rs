@@ -34,6 +34,7 @@ pub struct Agent {
 
 /// Everything a conversation needs to know.
 #[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent choices of whoever builds the agent")]
 pub(crate) struct Config {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) gate: Tollgate,

@@ -97,7 +97,7 @@ async fn send_out(desk: &Desk, cx: &Cx, args: &Args) -> Result<Output, Failure> 
     let spent = stopped.spent;
     sender.charge(spent.calls, spent.tokens, spent.microdollars);
     sender.tell(What::AgentEnded { child, stop: stopped.reason.clone(), spent });
-    told(&stopped, conversation.reported())
+    Ok(told(&stopped, conversation.reported()))
 }
 
 /// The same call gives the same id, so that what was broken off is taken up and not begun again.
@@ -168,15 +168,15 @@ fn model_of(desk: &Desk, base: &Config, role: &Role) -> Result<Arc<dyn Model>, F
 }
 
 /// What the sender gets to read. Whatever the agent read is in it, so nobody vouches for it.
-fn told(stopped: &Stopped, report: Option<String>) -> Result<Output, Failure> {
+fn told(stopped: &Stopped, report: Option<String>) -> Output {
     let text = report.or_else(|| stopped.text.clone().filter(|_| stopped.reason.is_done()));
     match text {
-        Some(text) if stopped.reason.is_done() => Ok(Output::text(text).untrusted()),
+        Some(text) if stopped.reason.is_done() => Output::text(text).untrusted(),
         text => {
             let so_far = text.or_else(|| stopped.text.clone()).unwrap_or_else(|| "(nothing)".to_owned());
             let why = stopped.reason.sentence();
-            Ok(Output::text(format!("The agent stopped before it was done: {why}. Its last words: {so_far}"))
-                .untrusted())
+            Output::text(format!("The agent stopped before it was done: {why}. Its last words: {so_far}"))
+                .untrusted()
         }
     }
 }

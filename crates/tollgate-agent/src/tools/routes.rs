@@ -22,10 +22,10 @@ impl Desk {
     /// Each in plan mode too. To be called again
     /// whenever tools come or go; [`Desk::register`] does it the first time.
     pub fn routes(&self, registry: Registry) -> Result<Registry, DeskError> {
-        let mut routed = registry.clone();
+        let mut routes = Vec::new();
         for planning in [false, true] {
             let main = names(&registry, |spec| own(spec, Post::Main, planning).unwrap_or(true));
-            routed = routed.with_route(self.route(Post::Main, None, planning), main);
+            routes.push((self.route(Post::Main, None, planning), main));
             for (name, role) in self.roles() {
                 let filter = Filter::parse(role.tools.iter().map(String::as_str))
                     .map_err(|source| DeskError::Tools { role: name.clone(), source })?;
@@ -39,11 +39,11 @@ impl Desk {
                             named && on_route.as_ref().is_none_or(|tools| tools.contains(&label))
                         }
                     });
-                    routed = routed.with_route(self.route(post, Some(name), planning), tools);
+                    routes.push((self.route(post, Some(name), planning), tools));
                 }
             }
         }
-        Ok(routed)
+        Ok(routes.into_iter().fold(registry, |registry, (route, tools)| registry.with_route(route, tools)))
     }
 
     /// The route an agent is on.

@@ -43,8 +43,8 @@ async fn a_session_broken_off_after_any_line_goes_on_and_writes_run_once() {
         assert!(lines.len() > 8, "{}", lines.len());
         for whole in 2..=lines.len() {
             for torn in [0, 1, 7] {
-                let part = lines[..whole].concat()
-                    + &lines.get(whole).map_or("", |line| &line[..torn.min(line.len())]);
+                let torn = lines.get(whole).map_or("", |line| &line[..torn.min(line.len())]);
+                let part = lines[..whole].concat() + torn;
                 fs::write(file(&world, &id), part).unwrap();
                 for _ in 0..4 {
                     world.standin.say(Say::text("went on"));

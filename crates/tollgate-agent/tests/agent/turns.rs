@@ -279,3 +279,60 @@ async fn streams_in_any_form_give_the_same_conversation() {
         }
     }
 }
+
+#[tokio::test]
+async fn an_empty_message_is_one_that_every_provider_takes() {
+    for model in MODELS {
+        let world = World::new().await;
+        world.standin.say(Say::text("yes?")).say(Say::text("still there"));
+        let (_, mut conversation, _) = world.say(model, " ").await;
+        let stopped = within(conversation.say(Vec::new())).await;
+        world.assert_accepted();
+        assert_eq!(stopped.text.as_deref(), Some("still there"), "{model}");
+    }
+}
+
+/// Tells the model something along with every result.
+struct Notes;
+
+impl tollgate::hook::Hook for Notes {
+    fn name(&self) -> &'static str {
+        "notes"
+    }
+
+    async fn before(&self, _: &tollgate::hook::HookedCall<'_>) -> tollgate::hook::Before {
+        tollgate::hook::Before::Context("the tests are red today".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn what_hooks_add_reaches_the_model_with_the_result() {
+    for model in MODELS {
+        let world = World::new().await;
+        world
+            .standin
+            .say(Say::text("").call("c1", "read", "{}").call("c2", "fail", "{}"))
+            .say(Say::text("I see"));
+        let gate = world.builder().approver(world.person.clone()).hook(Notes).build();
+        let mut conversation = world.agent_at(model, gate).build().begin(new_session_id()).unwrap();
+        within(conversation.say(vec![Part::text("go")])).await;
+        world.assert_accepted();
+        let sent = world.standin.seen()[1].body.to_string();
+        assert_eq!(sent.matches("the tests are red today").count(), 2, "{model}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_a_small_model_wrote_into_its_text_runs_where_it_fits() {
+    for model in ["openai:any", "chat:any"] {
+        let world = World::new().await;
+        world
+            .standin
+            .say(Say::text("I write it:\n{\"name\": \"write\", \"arguments\": {\"path\": \"a\"}}"))
+            .say(Say::text("Like {\"name\": \"nothing\", \"arguments\": {}}"));
+        let (stopped, ..) = world.say(model, "go").await;
+        world.assert_accepted();
+        assert_eq!(stopped.reason, StopReason::Done, "{model}");
+        assert_eq!(world.log.all(), ["write a"], "{model}");
+    }
+}

@@ -113,6 +113,10 @@ impl World {
     }
 
     pub(crate) fn gate_asking(&self, person: impl Approver) -> Tollgate {
+        self.builder().approver(person).build()
+    }
+
+    pub(crate) fn builder(&self) -> tollgate::Builder {
         let mut registry = Registry::new();
         for tool in tools(&self.log) {
             registry = registry.with(tool).unwrap();
@@ -121,11 +125,7 @@ impl World {
             registry = desk.register(registry).unwrap();
         }
         let rules = self.rules.iter().map(|(stance, text)| Rule::parse(*stance, text).unwrap()).collect();
-        Tollgate::builder(registry)
-            .policy(Layers::new(rules))
-            .approver(person)
-            .results(self.results())
-            .build()
+        Tollgate::builder(registry).policy(Layers::new(rules)).results(self.results())
     }
 
     pub(crate) fn scope(&self) -> Scope {
@@ -180,7 +180,7 @@ pub(crate) fn told(events: &[AgentEvent], kind: &str) -> Vec<Value> {
     all.filter(|event| event["event"] == kind).collect()
 }
 
-fn object(properties: Value) -> Value {
+fn object(properties: &Value) -> Value {
     json!({"type": "object", "properties": properties})
 }
 
@@ -192,7 +192,7 @@ fn tools(log: &Log) -> Vec<DynTool> {
         ToolBuilder::new(
             "read",
             "Reads.",
-            object(json!({"path": {"type": "string"}, "size": {"type": "integer"}})),
+            object(&json!({"path": {"type": "string"}, "size": {"type": "integer"}})),
         )
         .unwrap()
         .spec(|spec| spec.aliases.push(tollgate::tool::ToolName::new("old_read").unwrap()))
@@ -206,7 +206,7 @@ fn tools(log: &Log) -> Vec<DynTool> {
     );
     let note = log.clone();
     tools.push(
-        ToolBuilder::new("write", "Writes.", object(json!({"path": {"type": "string"}})))
+        ToolBuilder::new("write", "Writes.", object(&json!({"path": {"type": "string"}})))
             .unwrap()
             .effects(|_, _| Effects::writing())
             .run(move |_, args| {
@@ -218,7 +218,7 @@ fn tools(log: &Log) -> Vec<DynTool> {
     for (name, interrupt) in [("slow", Interrupt::Cancel), ("steady", Interrupt::Block)] {
         let note = log.clone();
         tools.push(
-            ToolBuilder::new(name, "Takes its time.", object(json!({"ms": {"type": "integer"}})))
+            ToolBuilder::new(name, "Takes its time.", object(&json!({"ms": {"type": "integer"}})))
                 .unwrap()
                 .spec(|spec| spec.interrupt = interrupt)
                 .effects(|_, _| Effects::writing())
@@ -234,20 +234,20 @@ fn tools(log: &Log) -> Vec<DynTool> {
         );
     }
     tools.push(
-        ToolBuilder::new("look", "Shows a picture.", object(json!({})))
+        ToolBuilder::new("look", "Shows a picture.", object(&json!({})))
             .unwrap()
             .effects(|_, _| Effects::reading())
             .run(|_, _| Box::pin(async { Ok(Output::image("image/png", PNG)) })),
     );
     tools.push(
-        ToolBuilder::new("fail", "Fails.", object(json!({})))
+        ToolBuilder::new("fail", "Fails.", object(&json!({})))
             .unwrap()
             .effects(|_, _| Effects::reading())
             .run(|_, _| Box::pin(async { Err(Failure::fatal("it cannot be done")) })),
     );
     let note = log.clone();
     tools.push(
-        ToolBuilder::new("hidden", "Is found by search.", object(json!({})))
+        ToolBuilder::new("hidden", "Is found by search.", object(&json!({})))
             .unwrap()
             .spec(|spec| spec.visibility = Visibility::Deferred)
             .effects(|_, _| Effects::reading())

@@ -107,8 +107,11 @@ impl Drop for Slot {
         match self.held {
             Held::Nothing => {}
             Held::Alone { .. } => drop(gate.state.fetch_and(!WRITER, Ordering::AcqRel)),
-            Held::Shared if gate.state.fetch_sub(1, Ordering::AcqRel) == WRITER + 1 => gate.left.notify_one(),
-            Held::Shared => {}
+            Held::Shared => {
+                if gate.state.fetch_sub(1, Ordering::AcqRel) == WRITER + 1 {
+                    gate.left.notify_one();
+                }
+            }
         }
     }
 }
