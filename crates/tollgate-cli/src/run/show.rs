@@ -3,7 +3,7 @@
 use std::{io::Write as _, thread::JoinHandle, time::Duration};
 
 use tokio::sync::mpsc;
-use tollgate_agent::{AgentEvent, Listener, event::What};
+use tollgate_agent::{AgentEvent, Handle, Listener, event::What};
 
 use super::{
     screen::{Expand, Screen},
@@ -14,8 +14,8 @@ use crate::{exit::Fault, words};
 /// What becomes of events.
 pub(crate) enum Show {
     Screen(Screen, Expand),
-    /// One event a line on stdout.
-    Json,
+    /// One event a line on stdout. Where nobody reads them any more, the run is brought to an end.
+    Json(Handle),
     /// Nothing before the end.
     Quiet,
 }
@@ -44,7 +44,7 @@ impl Show {
     async fn follow(self, mut events: Listener, tell: &mpsc::UnboundedSender<()>) {
         let mut place = match self {
             Self::Screen(screen, expand) => Place::Screen(screen.clone(), Watcher::new(screen, expand)),
-            Self::Json => Place::Json,
+            Self::Json(handle) => Place::Json(Some(handle)),
             Self::Quiet => Place::Quiet,
         };
         let mut beats = tokio::time::interval(BEAT);
@@ -83,7 +83,7 @@ impl Shown {
 
 enum Place {
     Screen(Screen, Watcher),
-    Json,
+    Json(Option<Handle>),
     Quiet,
 }
 
@@ -91,10 +91,13 @@ impl Place {
     fn see(&mut self, event: AgentEvent) {
         match self {
             Self::Screen(_, watcher) => watcher.see(event),
-            Self::Json => {
+            Self::Json(handle) => {
                 let mut out = std::io::stdout().lock();
-                // A reader that went away wants no more.
-                let _ = writeln!(out, "{}", words::json(&event)).and_then(|()| out.flush());
+                let written = writeln!(out, "{}", words::json(&event)).and_then(|()| out.flush());
+                // A reader that went away wants no more, and nobody should pay for it.
+                if let (Err(_), Some(handle)) = (written, handle.take()) {
+                    handle.interrupt();
+                }
             }
             Self::Quiet => {}
         }

@@ -9,7 +9,7 @@ use super::{
     args::Run,
     interact::{self, Leaves, Typed},
     outcome,
-    screen::{Expand, Screen, Stage, Terminal, TextTo},
+    screen::{Expand, Screen, Stage, Terminal, TextTo, width},
     sessions,
     show::{Show, Shown},
     watch,
@@ -56,7 +56,7 @@ pub(crate) async fn run(
     let expand = if args.verbose { Expand::Whole } else { Expand::Short };
     let show = match (&screen, shared.json) {
         (Some(screen), _) => Show::Screen(screen.clone(), expand),
-        (None, true) => Show::Json,
+        (None, true) => Show::Json(conversation.handle()),
         (None, false) => Show::Quiet,
     };
     let shown = show.start(listener)?;
@@ -122,6 +122,12 @@ impl Course {
             setup.model.name(),
             self.conversation.id()
         ));
+        if setup.taken_up.is_some()
+            && let Some(last) = self.conversation.machine().history().last_text()
+        {
+            let last = last.split_whitespace().collect::<Vec<_>>().join(" ");
+            screen.note(&format!("it said last: {}", width::cut(&last, 300)));
+        }
         if let Some(told) = setup.instructions.told(setup.world.scope.cwd()) {
             screen.note(&told);
         }
