@@ -21,6 +21,9 @@ pub struct ModelRow {
     /// How many tokens it takes, question and answer together.
     #[serde(default)]
     pub window: Option<u64>,
+    /// How many of them it writes at most; asking for more is refused.
+    #[serde(default)]
+    pub max_output: Option<u32>,
     /// It thinks before it answers, and `OpenAI`'s Responses hand its thoughts out encrypted.
     #[serde(default)]
     pub thinks: bool,

@@ -19,6 +19,8 @@ pub(super) struct Frame<'a> {
     pub(super) is_openai: bool,
     /// The model thinks, and its thoughts come back encrypted.
     pub(super) thinks: bool,
+    /// What the model writes at most, where that is known.
+    pub(super) max_output: Option<u32>,
     pub(super) settings: &'a Settings,
 }
 
@@ -34,6 +36,16 @@ impl Frame<'_> {
         written.map_err(|error| {
             ModelError::new(ErrorKind::Rejected, format!("the request cannot be written: {error}"))
         })
+    }
+
+    /// The most tokens of the answer, where anybody says; never more than the model writes.
+    fn limit(&self, request: &Request) -> Option<u32> {
+        let usual = self.max_output.map(|most| most.min(self.settings.max_output_tokens));
+        match (request.max_output_tokens, self.max_output) {
+            (Some(asked), Some(most)) => Some(asked.min(most)),
+            (Some(asked), None) => Some(asked),
+            (None, _) => usual.filter(|_| self.api == Api::Anthropic),
+        }
     }
 
     fn stream(&self) -> bool {
@@ -76,7 +88,7 @@ impl Frame<'_> {
         };
         self.extended(&Body {
             model: self.model,
-            max_tokens: request.max_output_tokens.unwrap_or(self.settings.max_output_tokens),
+            max_tokens: self.limit(request).unwrap_or(self.settings.max_output_tokens),
             tools,
             tool_choice,
             system,
@@ -112,7 +124,7 @@ impl Frame<'_> {
             tools,
             tool_choice: tools.and(choice(request.tool_choice)),
             input: &request.messages,
-            max_output_tokens: request.max_output_tokens,
+            max_output_tokens: self.limit(request),
             // The history is ours: nothing is kept there, so thoughts have to come back with us.
             store: false,
             include: self.thinks.then_some(["reasoning.encrypted_content"]),
@@ -144,7 +156,7 @@ impl Frame<'_> {
         }
         let system = json!({"role": "system", "content": request.system});
         let system = Some(&system).filter(|_| !request.system.trim().is_empty());
-        let limit = request.max_output_tokens;
+        let limit = self.limit(request);
         self.extended(&Body {
             model: self.model,
             messages: system.into_iter().chain(request.messages.iter()).collect(),

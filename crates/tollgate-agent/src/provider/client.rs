@@ -17,6 +17,7 @@ pub struct Client {
     line: Arc<Line>,
     window: Option<u64>,
     thinks: bool,
+    max_output: Option<u32>,
 }
 
 impl Client {
@@ -26,9 +27,10 @@ impl Client {
         let window = settings.context_window.or(known.and_then(|known| known.window));
         // A model nobody has heard of is a new one, and new ones think.
         let thinks = known.is_none_or(|known| known.thinks);
+        let max_output = known.and_then(|known| known.max_output);
         let line = Line::new(name, settings);
         line.url.clone()?;
-        Ok(Self { line: Arc::new(line), window, thinks })
+        Ok(Self { line: Arc::new(line), window, thinks, max_output })
     }
 
     /// Where its requests go.
@@ -63,6 +65,7 @@ impl Model for Client {
             model: &self.line.name.model,
             is_openai: self.line.is_openai(),
             thinks: self.thinks,
+            max_output: self.max_output,
             settings: &self.line.settings,
         };
         // The body is text from here on: whoever asked has its history for itself again.

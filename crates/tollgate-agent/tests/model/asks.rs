@@ -248,6 +248,25 @@ async fn limits_choices_and_further_fields_reach_each_api_in_its_own_words() {
 }
 
 #[tokio::test]
+async fn a_model_is_never_asked_for_more_than_it_writes() {
+    let standin = StandIn::start().await.unwrap();
+    let cases = [
+        ("anthropic:claude-3-5-haiku-latest", None, 8_192),
+        ("anthropic:claude-3-5-haiku-latest", Some(100_000), 8_192),
+        ("anthropic:claude-3-5-haiku-latest", Some(100), 100),
+        ("anthropic:claude-sonnet-4-5", None, 16_384),
+        ("anthropic:somebody-new", Some(100_000), 100_000),
+    ];
+    for (name, asked, sent) in cases {
+        standin.say(Say::text("x"));
+        let mut request = hello(Api::Anthropic);
+        request.max_output_tokens = asked;
+        standin.model(name).ask(request).turn().await.unwrap();
+        assert_eq!(standin.seen().last().unwrap().body["max_tokens"], json!(sent), "{name} {asked:?}");
+    }
+}
+
+#[tokio::test]
 async fn deferred_tools_go_out_with_the_providers_own_search_where_it_has_one() {
     let standin = StandIn::start().await.unwrap();
     for api in APIS {
