@@ -14,8 +14,8 @@ use crate::{exit::Fault, words};
 /// What becomes of events.
 pub(crate) enum Show {
     Screen(Screen, Expand),
-    /// One event a line on stdout. Where nobody reads them any more, the run is brought to an end.
-    Json(Handle),
+    /// One event a line on stdout.
+    Json,
     /// Nothing before the end.
     Quiet,
 }
@@ -31,20 +31,21 @@ pub(crate) struct Shown {
 const BEAT: Duration = Duration::from_millis(100);
 
 impl Show {
-    /// Begins to show what comes.
-    pub(crate) fn start(self, events: Listener) -> Result<Shown, Fault> {
+    /// Begins to show what comes. Where nobody reads it any more, the run is brought to an end: nobody should pay for it.
+    pub(crate) fn start(self, events: Listener, handle: Handle) -> Result<Shown, Fault> {
         let (tell, tasks) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Handle::current();
         let thread = std::thread::Builder::new().name("tollgate-screen".to_owned());
-        let thread = thread.spawn(move || runtime.block_on(self.follow(events, &tell)));
+        let thread = thread.spawn(move || runtime.block_on(self.follow(events, handle, &tell)));
         let thread = thread.map_err(|error| Fault::machine("starting", &error))?;
         Ok(Shown { tasks, thread })
     }
 
-    async fn follow(self, mut events: Listener, tell: &mpsc::UnboundedSender<()>) {
+    async fn follow(self, mut events: Listener, handle: Handle, tell: &mpsc::UnboundedSender<()>) {
+        let mut handle = Some(handle);
         let mut place = match self {
             Self::Screen(screen, expand) => Place::Screen(screen.clone(), Watcher::new(screen, expand)),
-            Self::Json(handle) => Place::Json(Some(handle)),
+            Self::Json => Place::Json(Reader::Listens),
             Self::Quiet => Place::Quiet,
         };
         let mut beats = tokio::time::interval(BEAT);
@@ -61,6 +62,11 @@ impl Show {
             let Some(event) = event else { break };
             let over = event.agent.is_none() && matches!(event.what, What::Stopped { .. });
             place.see(event);
+            if place.is_unread()
+                && let Some(handle) = handle.take()
+            {
+                handle.interrupt();
+            }
             if over {
                 let _ = tell.send(());
             }
@@ -83,23 +89,36 @@ impl Shown {
 
 enum Place {
     Screen(Screen, Watcher),
-    Json(Option<Handle>),
+    Json(Reader),
     Quiet,
+}
+
+/// Whether somebody reads what is written.
+#[derive(PartialEq, Eq)]
+enum Reader {
+    Listens,
+    Gone,
 }
 
 impl Place {
     fn see(&mut self, event: AgentEvent) {
         match self {
             Self::Screen(_, watcher) => watcher.see(event),
-            Self::Json(handle) => {
+            Self::Json(reader) => {
                 let mut out = std::io::stdout().lock();
-                let written = writeln!(out, "{}", words::json(&event)).and_then(|()| out.flush());
-                // A reader that went away wants no more, and nobody should pay for it.
-                if let (Err(_), Some(handle)) = (written, handle.take()) {
-                    handle.interrupt();
+                if writeln!(out, "{}", words::json(&event)).and_then(|()| out.flush()).is_err() {
+                    *reader = Reader::Gone;
                 }
             }
             Self::Quiet => {}
+        }
+    }
+
+    fn is_unread(&self) -> bool {
+        match self {
+            Self::Screen(screen, _) => screen.is_unread(),
+            Self::Json(reader) => *reader == Reader::Gone,
+            Self::Quiet => false,
         }
     }
 

@@ -56,10 +56,10 @@ pub(crate) async fn run(
     let expand = if args.verbose { Expand::Whole } else { Expand::Short };
     let show = match (&screen, shared.json) {
         (Some(screen), _) => Show::Screen(screen.clone(), expand),
-        (None, true) => Show::Json(conversation.handle()),
+        (None, true) => Show::Json,
         (None, false) => Show::Quiet,
     };
-    let shown = show.start(listener)?;
+    let shown = show.start(listener, conversation.handle())?;
     let mut course = Course { setup, conversation, shown, screen, text_to, moves };
     course.opening(stage);
     let interrupts = tokio::spawn(interrupted(course.conversation.handle()));
