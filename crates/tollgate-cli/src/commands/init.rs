@@ -95,5 +95,10 @@ fn text(folder: &Path) -> String {
          # reason = \"Production changes go through the pipeline. Use `terraform plan`.\"\n\
          # matches = [\"terraform apply -auto-approve\"]\n# misses = [\"terraform plan\"]\n",
     );
+    text.push_str(
+        "\n# How `tollgate run` works here. Limits hold at once, the rest once this file is trusted.\n\
+         # [run]\n# max_cost = 2.00\n# max_turns = 50\n# [roles.reviewer]\n\
+         # description = \"Reads a change and says what is wrong with it\"\n# tools = [\"read*\", \"grep\", \"glob\"]\n",
+    );
     text
 }

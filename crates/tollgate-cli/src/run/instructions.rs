@@ -6,6 +6,7 @@ use std::{
     fmt::Write as _,
     fs::File,
     io::Read as _,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -54,13 +55,26 @@ pub(crate) fn read(working: &Path, home: Option<&Path>) -> Instructions {
         folders.truncate(1);
     }
     let mut read = Instructions::default();
+    let top = folders.last().copied().unwrap_or(working);
     for folder in folders.iter().rev() {
         let found = NAMES.iter().map(|name| folder.join(name)).find(|path| path.is_file());
-        if let Some(path) = found {
-            read.take(path);
+        match found {
+            Some(path) if is_what_it_says(&path, top) => read.take(path),
+            Some(path) => {
+                read.unread.push(format!("{} leads to another file, and is not read", path.display()));
+            }
+            None => {}
         }
     }
     read
+}
+
+/// True for a file of the project that is an instruction file under every name it has. One that leads elsewhere could
+/// hand a secret to the model without anybody being asked.
+fn is_what_it_says(path: &Path, top: &Path) -> bool {
+    let (Ok(real), Ok(top)) = (path.canonicalize(), top.canonicalize()) else { return false };
+    let named = NAMES.iter().any(|name| real.ends_with(name));
+    real.starts_with(top) && named && real.metadata().is_ok_and(|about| about.nlink() == 1)
 }
 
 impl Instructions {
@@ -128,6 +142,28 @@ mod tests {
         assert!(!read.text.contains("above") && !read.text.contains("not this one"));
         let alone = super::read(folder.path(), None);
         assert_eq!(alone.files.len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_leads_to_another_is_not_read_unless_that_is_one_of_its_kind() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(place("project/.git")).unwrap();
+        std::fs::write(place("secret"), "the key").unwrap();
+        std::fs::write(place("project/.env"), "the other key").unwrap();
+        for target in ["../secret", ".env"] {
+            std::os::unix::fs::symlink(target, place("project/AGENTS.md")).unwrap();
+            let read = super::read(&place("project"), None);
+            assert!(read.text.is_empty() && read.unread[0].contains("leads to another file"), "{read:?}");
+            std::fs::remove_file(place("project/AGENTS.md")).unwrap();
+        }
+        std::fs::hard_link(place("secret"), place("project/AGENTS.md")).unwrap();
+        assert!(super::read(&place("project"), None).text.is_empty());
+        std::fs::remove_file(place("project/AGENTS.md")).unwrap();
+        std::fs::write(place("project/AGENTS.md"), "plain words").unwrap();
+        std::fs::create_dir(place("project/part")).unwrap();
+        std::os::unix::fs::symlink("../AGENTS.md", place("project/part/CLAUDE.md")).unwrap();
+        assert_eq!(super::read(&place("project/part"), None).files.len(), 2);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::{io::Write as _, thread::JoinHandle, time::Duration};
 
 use tokio::sync::mpsc;
-use tollgate_agent::{AgentEvent, Listener, event::What};
+use tollgate_agent::{AgentEvent, Handle, Listener, event::What};
 
 use super::{
     account::Account,
@@ -32,20 +32,27 @@ pub(crate) struct Shown {
 const BEAT: Duration = Duration::from_millis(100);
 
 impl Show {
-    /// Begins to show what comes, and to note what it costs.
-    pub(crate) fn start(self, events: Listener, account: Account) -> Result<Shown, Fault> {
+    /// Begins to show what comes, and to note what it costs. Where nobody reads it any more, the run is brought to an end:
+    /// nobody should pay for it.
+    pub(crate) fn start(self, events: Listener, account: Account, handle: Handle) -> Result<Shown, Fault> {
         let (tell, tasks) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Handle::current();
         let thread = std::thread::Builder::new().name("tollgate-screen".to_owned());
-        let thread = thread.spawn(move || runtime.block_on(self.follow(events, account, &tell)));
+        let thread = thread.spawn(move || runtime.block_on(self.follow(events, (account, handle), &tell)));
         let thread = thread.map_err(|error| Fault::machine("starting", &error))?;
         Ok(Shown { tasks, thread })
     }
 
-    async fn follow(self, mut events: Listener, mut account: Account, tell: &mpsc::UnboundedSender<()>) {
+    async fn follow(
+        self,
+        mut events: Listener,
+        (mut account, handle): (Account, Handle),
+        tell: &mpsc::UnboundedSender<()>,
+    ) {
+        let mut handle = Some(handle);
         let mut place = match self {
             Self::Screen(screen, expand) => Place::Screen(screen.clone(), Watcher::new(screen, expand)),
-            Self::Json => Place::Json,
+            Self::Json => Place::Json(Reader::Listens),
             Self::Quiet => Place::Quiet,
         };
         let mut beats = tokio::time::interval(BEAT);
@@ -63,6 +70,11 @@ impl Show {
             let over = event.agent.is_none() && matches!(event.what, What::Stopped { .. });
             account.see(&event);
             place.see(event);
+            if place.is_unread()
+                && let Some(handle) = handle.take()
+            {
+                handle.interrupt();
+            }
             if over {
                 let _ = tell.send(());
             }
@@ -85,20 +97,36 @@ impl Shown {
 
 enum Place {
     Screen(Screen, Watcher),
-    Json,
+    Json(Reader),
     Quiet,
+}
+
+/// Whether somebody reads what is written.
+#[derive(PartialEq, Eq)]
+enum Reader {
+    Listens,
+    Gone,
 }
 
 impl Place {
     fn see(&mut self, event: AgentEvent) {
         match self {
             Self::Screen(_, watcher) => watcher.see(event),
-            Self::Json => {
+            Self::Json(reader) => {
                 let mut out = std::io::stdout().lock();
-                // A reader that went away wants no more.
-                let _ = writeln!(out, "{}", words::json(&event)).and_then(|()| out.flush());
+                if writeln!(out, "{}", words::json(&event)).and_then(|()| out.flush()).is_err() {
+                    *reader = Reader::Gone;
+                }
             }
             Self::Quiet => {}
+        }
+    }
+
+    fn is_unread(&self) -> bool {
+        match self {
+            Self::Screen(screen, _) => screen.is_unread(),
+            Self::Json(reader) => *reader == Reader::Gone,
+            Self::Quiet => false,
         }
     }
 

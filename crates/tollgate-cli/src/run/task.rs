@@ -10,7 +10,7 @@ use super::{
     args::Run,
     interact::{self, Leaves, Typed},
     outcome,
-    screen::{Expand, Screen, Stage, Terminal, TextTo},
+    screen::{Expand, Screen, Stage, Terminal, TextTo, width},
     sessions,
     show::{Show, Shown},
     watch,
@@ -62,7 +62,8 @@ pub(crate) async fn run(
         (None, true) => Show::Json,
         (None, false) => Show::Quiet,
     };
-    let shown = show.start(listener, Account::new(setup.world.recorder.store().cloned()))?;
+    let account = Account::new(setup.world.recorder.store().cloned());
+    let shown = show.start(listener, account, conversation.handle())?;
     let mut course = Course { setup, conversation, shown, screen, text_to, moves };
     course.opening(stage);
     let interrupts = tokio::spawn(interrupted(course.conversation.handle()));
@@ -126,6 +127,12 @@ impl Course {
             setup.model.name(),
             self.conversation.id()
         ));
+        if setup.taken_up.is_some()
+            && let Some(last) = self.conversation.machine().history().last_text()
+        {
+            let last = last.split_whitespace().collect::<Vec<_>>().join(" ");
+            screen.note(&format!("it said last: {}", width::cut(&last, 300)));
+        }
         if let Some(told) = setup.instructions.told(setup.world.scope.cwd()) {
             screen.note(&told);
         }

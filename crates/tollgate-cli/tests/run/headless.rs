@@ -110,9 +110,7 @@ fn a_call_that_needs_a_yes_is_refused_and_told_or_ends_the_run_with_4() {
 
 #[test]
 fn limits_end_a_run_with_1_and_say_which() {
-    let read = |id: &str| Say::text("").call_with(id, "read_file", &json!({"path": "a.txt", "id": id}));
     let look = |id: &str| Say::text("more").call_with(id, "glob", &json!({"pattern": format!("{id}*")}));
-    let _ = read;
     for (args, said) in [(["--max-turns", "2"], "2 turns"), (["--max-calls", "2"], "calls")] {
         let provider = Provider::saying((0..6).map(|at| look(&format!("c{at}"))));
         let ran = provider.run(&world(), &[&["look", "--print"][..], &args].concat());
@@ -148,4 +146,20 @@ fn mocks_take_the_place_of_every_real_tool() {
         "{names:?}"
     );
     provider.is_content();
+}
+
+#[test]
+fn a_run_that_nobody_reads_any_more_is_brought_to_an_end() {
+    for how in [&["--json"][..], &[]] {
+        let provider = Provider::saying([crate::api::slowly(Say::text(&"words ".repeat(2_000)), 100)]);
+        let world = world();
+        let mut command = world.command(&[&["run", "--model", "anthropic:stand-in", "talk"], how].concat());
+        let mut child = command.envs(provider.env()).spawn().unwrap();
+        // The reader goes away at once.
+        drop(child.stdout.take());
+        let began = std::time::Instant::now();
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), Some(130), "{how:?}");
+        assert!(began.elapsed().as_secs() < 10, "{how:?}: it did not go on talking to nobody");
+    }
 }

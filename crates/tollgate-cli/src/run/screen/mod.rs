@@ -46,6 +46,8 @@ struct State {
     waits: Option<(Instant, String)>,
     /// What the person is typing meanwhile.
     typing: String,
+    /// Whoever read the text has gone away.
+    unread: bool,
     /// True between the first piece of a text and its end.
     in_text: bool,
     last: Last,
@@ -73,6 +75,7 @@ impl Screen {
             live: Live::default(),
             waits: None,
             typing: String::new(),
+            unread: false,
             in_text: false,
             last: Last::Nothing,
             held: None,
@@ -90,7 +93,8 @@ impl Screen {
         if state.text_to == TextTo::Stdout {
             // Somebody else's data: as it came, at once.
             let mut out = std::io::stdout().lock();
-            let _ = out.write_all(piece.as_bytes()).and_then(|()| out.flush());
+            let written = out.write_all(piece.as_bytes()).and_then(|()| out.flush());
+            state.unread |= written.is_err();
             state.in_text = true;
             return;
         }
@@ -115,6 +119,11 @@ impl Screen {
             }));
             state.show(|_, out| out.push_str(&shown));
         }
+    }
+
+    /// True where nobody reads the text any more.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.state().unread
     }
 
     /// The text is over.
