@@ -88,6 +88,7 @@ impl Tool for Glob {
         builtin(NAMES, description, schema, |spec| {
             spec.capability = Some("files.search".into());
             spec.requires_permission = false;
+            spec.at_worst = Effects::reading();
             spec.interrupt = Interrupt::Cancel;
             spec.traced = vec!["pattern".into(), "path".into()];
         })
