@@ -40,6 +40,8 @@ fn behind(generation: Generation) -> (Behind, Address) {
     let upstreams = Upstreams::new([config], Wiring::new(Arc::new(NoPrograms)));
     runtime.block_on(upstreams.connect(Wanted::All));
     let registered = upstreams.register(Registry::new());
+    let status = upstreams.status();
+    assert!(status[0].health.reason().is_none(), "{:?}", status[0].health);
     assert!(registered.set_aside.is_empty(), "{:?}", registered.set_aside);
     let mut settings = Settings::default();
     settings.plain_names = true;
