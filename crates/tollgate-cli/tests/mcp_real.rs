@@ -45,7 +45,8 @@ impl World {
     fn call(&self, tool: &str, args: &Value) -> Value {
         let said = self.tollgate(&["call", tool, &args.to_string(), "--json", "--allow", "@*"]);
         let text = String::from_utf8_lossy(&said.stdout).into_owned();
-        serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text} {}", String::from_utf8_lossy(&said.stderr)))
+        serde_json::from_str(&text)
+            .unwrap_or_else(|_| panic!("{text} {}", String::from_utf8_lossy(&said.stderr)))
     }
 }
 
@@ -55,7 +56,11 @@ fn npm(packages: &[&str]) -> Option<PathBuf> {
     let there = |package: &&str| folder.join("node_modules").join(package).exists();
     if !packages.iter().all(there) {
         std::fs::create_dir_all(&folder).unwrap();
-        let installed = Command::new("npm").args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(&folder).args(packages).output();
+        let installed = Command::new("npm")
+            .args(["install", "--no-audit", "--no-fund", "--prefix"])
+            .arg(&folder)
+            .args(packages)
+            .output();
         if !installed.is_ok_and(|output| output.status.success()) {
             eprintln!("skipped: npm cannot install {packages:?} here (no Node, or no network)");
             return None;
@@ -66,13 +71,21 @@ fn npm(packages: &[&str]) -> Option<PathBuf> {
 
 #[test]
 fn the_everything_server_lists_its_tools_and_answers() {
-    let Some(bin) = npm(&["@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem"]) else { return };
+    let Some(bin) =
+        npm(&["@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem"])
+    else {
+        return;
+    };
     let world = World::with("every", false, &["node", bin.join("mcp-server-everything").to_str().unwrap()]);
     let checked = world.check();
     assert_eq!(checked["state"], "ready");
     assert!(checked["tools"].as_array().unwrap().len() > 5, "{checked}");
     let answer = world.call("@every/echo", &json!({"message": "hi"}));
-    assert_eq!((&answer["status"], &answer["output"][0]["text"]), (&json!("ok"), &json!("Echo: hi")), "{answer}");
+    assert_eq!(
+        (&answer["status"], &answer["output"][0]["text"]),
+        (&json!("ok"), &json!("Echo: hi")),
+        "{answer}"
+    );
     let image = world.call("@every/get-tiny-image", &json!({}));
     assert!(image["output"].as_array().unwrap().iter().any(|item| item["type"] == "image"), "{image}");
     let wrong = world.call("@every/echo", &json!({"massage": "hi"}));
@@ -81,8 +94,13 @@ fn the_everything_server_lists_its_tools_and_answers() {
 
 #[test]
 fn the_filesystem_server_reads_and_its_errors_are_results() {
-    let Some(bin) = npm(&["@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem"]) else { return };
-    let world = World::with("files", true, &["node", bin.join("mcp-server-filesystem").to_str().unwrap(), "."]);
+    let Some(bin) =
+        npm(&["@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem"])
+    else {
+        return;
+    };
+    let world =
+        World::with("files", true, &["node", bin.join("mcp-server-filesystem").to_str().unwrap(), "."]);
     std::fs::write(world.work().join("a.txt"), "what it says").unwrap();
     let read = world.call("@files/read_text_file", &json!({"path": "a.txt"}));
     assert_eq!(read["status"], "ok", "{read}");
@@ -96,14 +114,25 @@ fn the_git_server_speaks_the_newer_generation_and_answers() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mcp-python");
     let server = folder.join("bin/mcp-server-git");
     if !server.exists() {
-        let made = Command::new("python3").args(["-m", "venv"]).arg(&folder).output().is_ok_and(|output| output.status.success());
+        let made = Command::new("python3")
+            .args(["-m", "venv"])
+            .arg(&folder)
+            .output()
+            .is_ok_and(|output| output.status.success());
         let installed = made
-            && Command::new(folder.join("bin/pip")).args(["install", "--quiet", "mcp-server-git"]).output().is_ok_and(|output| output.status.success());
+            && Command::new(folder.join("bin/pip"))
+                .args(["install", "--quiet", "mcp-server-git"])
+                .output()
+                .is_ok_and(|output| output.status.success());
         if !installed {
-            eprintln!("skipped: mcp-server-git cannot be installed here (no Python 3 with venv, or no network)");
+            eprintln!(
+                "skipped: mcp-server-git cannot be installed here (no Python 3 with venv, or no network)"
+            );
             return;
         }
     }
+    // The first start of all compiles what it imports, which may take longer than a start may.
+    assert!(Command::new(&server).arg("--help").output().is_ok_and(|output| output.status.success()));
     let world = World::with("git", false, &[server.to_str().unwrap()]);
     let made = Command::new("git").args(["init", "-q"]).current_dir(world.work()).output();
     if !made.is_ok_and(|output| output.status.success()) {

@@ -58,7 +58,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build();
     let scope = Arc::new(Scope::new(Run::new("conformance"), Workspace::new("/")));
     let snapshot = gate.snapshot();
-    let each = snapshot.reachable(None).map(|(label, spec)| (label.to_string(), example_of(&json!(spec.input_schema))));
+    let each = snapshot
+        .reachable(None)
+        .map(|(label, spec)| (label.to_string(), example_of(&json!(spec.input_schema))));
     let calls = wanted_calls().unwrap_or_else(|| each.collect());
     for (at, (label, args)) in calls.iter().enumerate() {
         let mut settled = gate.call(&scope, Proposed::new(format!("call-{at}"), label, args)).await;
