@@ -38,7 +38,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut wiring = Wiring::new(Arc::new(Nothing));
     wiring.elicitor = Arc::new(Defaults);
     wiring.roots = vec![PathBuf::from("/")];
-    let upstreams = Upstreams::new([config], &wiring);
+    let upstreams = Upstreams::new([config], wiring);
     upstreams.connect(Wanted::All).await;
     // Issuers may change between two logins: the suite tries that.
     for _ in 0..3 {
