@@ -15,7 +15,7 @@ use tollgate_mcp::{
     bridge::{PinStore, SetAside},
     config::{SECTION, read_json, read_toml},
 };
-use tollgate_tools::process::{HostLauncher, is_ours};
+use tollgate_tools::process::{HostLauncher, Leash, is_ours};
 
 use crate::{
     args::{Environment, Shared},
@@ -67,7 +67,13 @@ impl Servers {
             }
         }
         let Found { live, inert, shadowed } = found;
-        let mut wiring = Wiring::new(Arc::new(HostLauncher::new(environment.variables.iter().cloned())));
+        let launcher = HostLauncher::new(environment.variables.iter().cloned());
+        // A server must not outlive this program, however it ends.
+        let launcher = match std::env::current_exe() {
+            Ok(program) => launcher.wrapped(Arc::new(Leash::new(program))),
+            Err(_) => launcher,
+        };
+        let mut wiring = Wiring::new(Arc::new(launcher));
         wiring.roots = scope.roots().to_vec();
         wiring.pins = pins(&environment);
         wiring.logins = config::data_folder(&environment).map(|folder| folder.join("logins"));

@@ -81,7 +81,9 @@ impl Recorder {
         match self.store.as_ref().and_then(LazyStore::opened) {
             Some(Ok(store)) => {
                 let ids: Vec<&str> = answers.iter().map(|answer| answer.id.as_str()).collect();
-                store.delivered(run, turn, &ids);
+                if !ids.is_empty() {
+                    store.delivered(run, turn, &ids);
+                }
                 if store.recovered() > 0 {
                     words::talk(&format!(
                         "note: {} calls of a program that ended too early are now recorded as ended; `tollgate trace list` shows them.",

@@ -10,7 +10,7 @@ use tollgate::{
     Effects, Registry, Scope, Tollgate, ToolSpec,
     guard::{Run, TokioSpawner, Workspace},
     outcome::{FolderResults, Offloaded},
-    policy::{Desk, Digest, Layers, Policy as _, Query, Stance},
+    policy::{Approver, Desk, Digest, Layers, Policy as _, Query, Stance},
     tool::{Caller, Isolation, Origin, Route},
 };
 
@@ -38,13 +38,24 @@ pub(crate) struct World {
 impl World {
     /// Builds the gate. Inside a runtime, so that bodies run on tasks of it.
     pub(crate) fn build(shared: &Shared, wanted: Wanted<'_>) -> Result<Self, Fault> {
+        let asking = Asking::new(shared.on_ask, desk(&Environment::read()));
+        let interactive = asking.is_interactive();
+        Self::build_asking(shared, wanted, asking, interactive)
+    }
+
+    /// The same, with somebody else to ask.
+    pub(crate) fn build_asking(
+        shared: &Shared,
+        wanted: Wanted<'_>,
+        asking: impl Approver,
+        interactive: bool,
+    ) -> Result<Self, Fault> {
         let environment = Environment::read();
         let cap = concurrency(&environment)?;
         let mut scope = scope(shared)?;
         let config = Config::load(shared, &environment, scope.cwd())?;
         scope.protection = config.protection();
-        let asking = Asking::new(shared.on_ask, desk(&environment));
-        scope.interactive = asking.is_interactive();
+        scope.interactive = interactive;
         let hooks = Hooks::load(&config.loaded, &environment)?;
         hooks.tell_inert();
         let sandbox = builtins::sandbox(&environment)?;

@@ -70,6 +70,9 @@ pub struct Line<'a> {
     /// On which route.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub route: Option<Cow<'a, str>>,
+    /// The `traceparent` of whoever called.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Cow<'a, str>>,
     /// The caller's key.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Cow<'a, str>>,
@@ -242,6 +245,9 @@ fn subject(out: &mut Vec<u8>, call: &CallRecord<'_>) {
     }
     if let Some(route) = &call.scope.route {
         text(out, "route", route.as_str());
+    }
+    if let Some(parent) = &call.scope.traceparent {
+        text(out, "parent", parent);
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct Environment {
     pub(crate) variables: Vec<(OsString, OsString)>,
     /// The level below which no command runs.
     pub(crate) sandbox_required: Option<OsString>,
+    /// What a client of `serve` proves itself with.
+    pub(crate) token: Option<OsString>,
 }
 
 impl Environment {
@@ -32,6 +34,7 @@ impl Environment {
             home: read("HOME").map(PathBuf::from),
             variables: std::env::vars_os().collect(),
             sandbox_required: read("TOLLGATE_SANDBOX_REQUIRED"),
+            token: read("TOLLGATE_TOKEN"),
         }
     }
 }

@@ -4,12 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::{Plain, Shared};
+use super::{Plain, Shared, Shown, serve::MCP_HELP};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = MCP_HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct Mcp {
     #[command(subcommand)]
-    pub(crate) command: McpCommand,
+    pub(crate) command: Option<McpCommand>,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
+    #[command(flatten)]
+    shared: Shared,
 }
 
 #[derive(Debug, Subcommand)]
@@ -122,12 +127,13 @@ pub(crate) struct McpLogin {
 impl Mcp {
     pub(super) fn shared(&mut self) -> &mut Shared {
         match &mut self.command {
-            McpCommand::Add(add) => &mut add.shared,
-            McpCommand::List(plain) => &mut plain.shared,
-            McpCommand::Remove(remove) => &mut remove.shared,
-            McpCommand::Import(import) => &mut import.shared,
-            McpCommand::Check(check) => &mut check.shared,
-            McpCommand::Login(login) => &mut login.shared,
+            None => &mut self.shared,
+            Some(McpCommand::Add(add)) => &mut add.shared,
+            Some(McpCommand::List(plain)) => &mut plain.shared,
+            Some(McpCommand::Remove(remove)) => &mut remove.shared,
+            Some(McpCommand::Import(import)) => &mut import.shared,
+            Some(McpCommand::Check(check)) => &mut check.shared,
+            Some(McpCommand::Login(login)) => &mut login.shared,
         }
     }
 }

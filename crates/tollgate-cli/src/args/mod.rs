@@ -8,6 +8,7 @@ mod calls;
 mod environment;
 mod mcp;
 mod policy;
+mod serve;
 mod shared;
 mod tools;
 mod trace;
@@ -16,6 +17,7 @@ pub(crate) use calls::{Batch, Call, Explain};
 pub(crate) use environment::Environment;
 pub(crate) use mcp::{GenerationName, Mcp, McpAdd, McpCheck, McpCommand, McpImport, McpLogin, McpRemove};
 pub(crate) use policy::{AnswerQuestion, Approvals, HowLong, Init, PolicyCommand, TrustFile, Word};
+pub(crate) use serve::{Serve, Shown};
 pub(crate) use shared::{OnAsk, Plain, Shared};
 pub(crate) use tools::{Lint, Project, Schema, Tools};
 pub(crate) use trace::{
@@ -71,8 +73,10 @@ pub(crate) enum Command {
     /// What is not called any more because it kept failing
     #[command(subcommand)]
     Breaker(BreakerCommand),
-    /// MCP servers whose tools are offered beside the built-in ones
+    /// The governed tools for a client of MCP, over stdin and stdout; and the servers whose tools are among them
     Mcp(Mcp),
+    /// The governed tools for clients of MCP, over HTTP
+    Serve(Serve),
     /// A completion script for your shell, on stdout
     Completions(Completions),
 }
@@ -117,6 +121,7 @@ impl Command {
             Self::Init(init) => &mut init.shared,
             Self::Undo(undo) => &mut undo.shared,
             Self::Demo(demo) => &mut demo.shared,
+            Self::Serve(serve) => &mut serve.shared,
             Self::Completions(completions) => &mut completions.shared,
             Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),

@@ -22,6 +22,9 @@ mod demo;
 mod trace;
 mod breaker;
 mod mcp;
+mod gateway;
+mod mcp_serve;
+mod serve;
 mod completions;
 
 /// Does what the command line asks for.
@@ -41,7 +44,11 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Demo(demo) => demo::run(&demo, shared),
         Command::Trace(trace) => trace::run(&trace, shared),
         Command::Breaker(command) => breaker::run(&command, shared),
-        Command::Mcp(mcp) => mcp::run(&mcp.command, shared),
+        Command::Mcp(mcp) => match &mcp.command {
+            Some(command) => mcp::run(command, shared),
+            None => mcp_serve::run(&mcp, shared),
+        },
+        Command::Serve(serve) => serve::run(&serve, shared),
         Command::Completions(completions) => completions::run(&completions),
     }
 }

@@ -28,3 +28,4 @@ mod policies;
 mod terminal;
 mod parked;
 mod hooks;
+mod serving;

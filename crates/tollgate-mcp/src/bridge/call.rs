@@ -128,7 +128,10 @@ impl Outgoing<'_> {
         let run = self.cx.run.id().as_str();
         let id = |of: &str, bytes: usize| hex(&sha2::Sha256::digest(of.as_bytes())[..bytes]);
         let span = format!("{run}/{}/{}/{}", self.cx.turn, self.cx.call_id(), self.cx.attempt());
-        let mut meta = json!({"traceparent": format!("00-{}-{}-01", id(run, 16), id(&span, 8))});
+        // The trace of whoever called, where there is one; else one of the run's own.
+        let trace = self.cx.traceparent.as_deref().and_then(|parent| Some(parent.get(3..35)?.to_owned()));
+        let trace = trace.unwrap_or_else(|| id(run, 16));
+        let mut meta = json!({"traceparent": format!("00-{trace}-{}-01", id(&span, 8))});
         if let Some(key) = self.cx.idempotency_key() {
             meta["tollgate/idempotencyKey"] = json!(key.as_str());
         }

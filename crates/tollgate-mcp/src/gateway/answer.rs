@@ -140,7 +140,7 @@ fn failed(failure: &Failure) -> String {
 /// What travels with an answer beside its content.
 fn meta(settled: &Settled) -> Option<Value> {
     let mut meta = serde_json::Map::new();
-    let mut add = |key: &str, value: Value| drop(meta.insert(format!("dev.tollgate/{key}"), value));
+    let mut add = |key: &str, value: Value| drop(meta.insert(format!("tollgate/{key}"), value));
     match &settled.outcome {
         Outcome::Ok(_) => {}
         Outcome::Refused(refusal) => {

@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(300);
 const LONGEST_QUESTION: usize = 32 << 10;
 
 /// The key of our question among those of a call.
-const KEY: &str = "tollgate_approval";
+pub(super) const KEY: &str = "tollgate_approval";
 
 /// As many digits of the digest as people type.
 const SHORT: usize = 12;

@@ -12,7 +12,7 @@ use tollgate::{
 };
 
 use super::{
-    Gateway, answer, catalogue,
+    Gateway, answer, ask, catalogue,
     message::{self, Id, RpcError, code},
     peer::ClientPeer,
     revision::{Client, Era, Meta},
@@ -70,7 +70,7 @@ impl Gateway {
                 let brought = brought(params.responses)?;
                 match params.state {
                     Some(state) => self.taken_up(id, &state, same, brought, from),
-                    None => self.in_rounds(id, proposed, same, brought, from),
+                    None => self.in_rounds(id, proposed, same, without_approval(brought), from),
                 }
             }
         }
@@ -237,6 +237,12 @@ fn brought(responses: Option<&RawValue>) -> Result<Answers, RpcError> {
     let Some(responses) = responses else { return Ok(Answers::new()) };
     serde_json::from_str(responses.get())
         .map_err(|error| RpcError::invalid_params(format!("`inputResponses` must be an object: {error}")))
+}
+
+/// A yes to a question of ours counts only where the question was asked: by the state that came with it.
+fn without_approval(mut answers: Answers) -> Answers {
+    answers.remove(ask::KEY);
+    answers
 }
 
 /// `00-` trace `-` parent `-` flags, as W3C has it.

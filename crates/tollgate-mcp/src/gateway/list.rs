@@ -67,7 +67,8 @@ impl Lists {
 }
 
 impl Listed {
-    fn make(snapshot: Arc<Snapshot>, route: Option<&Route>, threshold: usize) -> Self {
+    /// Makes the list anew.
+    pub(crate) fn make(snapshot: Arc<Snapshot>, route: Option<&Route>, threshold: usize) -> Self {
         let reachable: Vec<_> = snapshot.reachable(route).collect();
         let by_search = reachable.len() > threshold;
         let always =

@@ -98,6 +98,11 @@ impl Gateway {
         self.inner.changes.send_modify(|count| *count += 1);
     }
 
+    /// The list of tools as clients get it now, as text: equal texts are the same tools.
+    pub fn tools(&self) -> Arc<str> {
+        list::Listed::make(self.inner.gate.snapshot(), self.inner.scope.route.as_ref(), usize::MAX).json
+    }
+
     /// The gate.
     pub fn gate(&self) -> &Tollgate {
         &self.inner.gate

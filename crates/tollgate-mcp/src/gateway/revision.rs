@@ -45,7 +45,7 @@ pub(crate) struct Meta<'a> {
     pub(crate) log_level: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) traceparent: Option<Cow<'a, str>>,
-    #[serde(borrow, default, rename = "dev.tollgate/idempotencyKey")]
+    #[serde(borrow, default, rename = "tollgate/idempotencyKey")]
     pub(crate) key: Option<Cow<'a, str>>,
 }
 

@@ -121,7 +121,13 @@ impl<O: Write + AsFd + Send + 'static> Line<O> {
         }
         match Message::read(line) {
             Ok(Message::Request(request)) => match self.request(&request) {
-                Going::Done(reply) => push_line(answers, &reply.body),
+                Going::Done(reply) => {
+                    push_line(answers, &reply.body);
+                    // Nothing of a session goes out before what it was agreed on.
+                    if request.method == "initialize" {
+                        self.outlet.flush(answers);
+                    }
+                }
                 Going::On(reply) => {
                     let outlet = self.outlet.clone();
                     tokio::spawn(async move {

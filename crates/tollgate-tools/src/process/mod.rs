@@ -12,11 +12,13 @@ mod group;
 mod capture;
 mod run;
 mod launcher;
+mod leash;
 
 pub use capture::{Captured, Keep};
 pub use environment::{Environment, is_ours};
 pub use group::{Pipes, Running};
 pub use launch::{Launch, LaunchError, Wrapper};
 pub use launcher::HostLauncher;
+pub use leash::{Leash, ON_A_LEASH, become_leashed};
 pub use program::find;
 pub use run::{Ended, How};
