@@ -84,12 +84,12 @@ impl Servers {
     /// Keep the answer as long as calls are made.
     pub(crate) async fn join(shared: &Shared, world: &mut World, needed: &[&str]) -> Result<Self, Fault> {
         let servers = Self::load(shared, &world.config, &world.scope)?;
+        let meant = |name: &str| Wanted::Tools(needed).names(name);
+        servers.upstreams.know(Wanted::Tools(needed)).await;
+        servers.tell_trouble(meant);
         if servers.upstreams.is_empty() {
             return Ok(servers);
         }
-        servers.upstreams.know(Wanted::Tools(needed)).await;
-        let meant = |name: &str| Wanted::Tools(needed).names(name);
-        servers.tell_trouble(meant);
         let set_aside = servers.offer(&mut world.loaded);
         tell_set_aside(set_aside.iter().filter(|aside| meant(aside.server.as_str())));
         world.gate.replace(world.loaded.registry.clone());

@@ -27,6 +27,8 @@ pub(crate) enum McpCommand {
     Remove(McpRemove),
     /// Takes over the servers of another client's file (`mcpServers`)
     Import(McpImport),
+    /// Logs in at a server behind HTTP; the login is kept for you alone
+    Login(McpLogin),
     /// Connects, lists and judges what is offered: cost, defects, what changed since it was approved
     Check(McpCheck),
 }
@@ -111,6 +113,17 @@ pub(crate) struct McpCheck {
     pub(super) shared: Shared,
 }
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct McpLogin {
+    /// The server
+    pub(crate) name: String,
+    /// How many seconds to wait for you to come back
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub(crate) wait: u64,
+    #[command(flatten)]
+    pub(super) shared: Shared,
+}
+
 impl Mcp {
     pub(super) fn shared(&mut self) -> &mut Shared {
         match &mut self.command {
@@ -120,6 +133,7 @@ impl Mcp {
             Some(McpCommand::Remove(remove)) => &mut remove.shared,
             Some(McpCommand::Import(import)) => &mut import.shared,
             Some(McpCommand::Check(check)) => &mut check.shared,
+            Some(McpCommand::Login(login)) => &mut login.shared,
         }
     }
 }

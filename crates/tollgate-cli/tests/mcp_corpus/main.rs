@@ -6,6 +6,7 @@
 
 mod server;
 mod scene;
+mod program;
 
 use std::path::PathBuf;
 
@@ -45,5 +46,8 @@ fn main() {
     }
     println!("{ran} cases, {failed} not as labelled");
     assert!(ran > 0, "no case was run");
+    if only.is_none() {
+        program::run();
+    }
     std::process::exit(i32::from(failed > 0));
 }

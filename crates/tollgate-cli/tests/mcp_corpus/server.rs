@@ -25,6 +25,7 @@ pub(crate) fn play(folder: &Path) {
     let steps: Vec<Value> = serde_json::from_str(&text).expect("steps are JSON");
     let starts = count(folder, "start");
     note(folder, "start");
+    note(folder, &format!("pid {}", std::process::id()));
     let mut server = Server { steps, folder: folder.to_owned(), list: starts, pending: Vec::new() };
     if server.step("crash_loop").and_then(Value::as_u64).is_some_and(|times| (starts as u64) < times) {
         eprintln!("cannot bind the port");

@@ -1,23 +1,11 @@
-//! Logging in at servers behind HTTP: tokens that are kept, bound to who issued them, and renewed.
+//! Logging in at servers behind HTTP: OAuth with PKCE; tokens are kept for their person alone, go only to the server they
+//! are for, and are renewed only where they came from.
 
-use crate::client::Fault;
+mod challenge;
+mod discover;
+mod flow;
+mod login;
+mod store;
 
-/// The login at one server. Without tokens it sends none.
-#[derive(Debug, Default)]
-pub struct Login {}
-
-impl Login {
-    /// The login at this server, kept in the folder where there is one.
-    pub(crate) fn at(_config: &crate::config::ServerConfig, _folder: Option<&std::path::Path>) -> Self {
-        Self {}
-    }
-
-    /// The token to send; after a challenge, another one than the one that was sent.
-    pub(crate) async fn token(
-        &self,
-        _client: &reqwest::Client,
-        _challenged: Option<(&str, Option<&str>)>,
-    ) -> Result<Option<String>, Fault> {
-        Ok(None)
-    }
-}
+pub use flow::{Authorization, LoginFault};
+pub use login::Login;

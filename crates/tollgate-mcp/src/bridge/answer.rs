@@ -95,8 +95,7 @@ fn item(block: &Value, blocks: Blocks) -> Result<Item, Failure> {
             Some(resource) => embedded(resource),
             None => Err(odd("a resource without the resource")),
         },
-        // A link is data: whoever follows it makes a call of its own.
-        Some("resource_link") => Ok(Item::Json { json: block.clone() }),
+        // A link is data: whoever follows it makes a call of its own. So is what nobody here knows.
         Some(_) => Ok(Item::Json { json: block.clone() }),
         None => Err(odd("a block of content without its type")),
     }

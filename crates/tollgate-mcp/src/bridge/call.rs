@@ -224,10 +224,10 @@ impl Outgoing<'_> {
 fn unreachable(upstream: &Upstream, down: &Down) -> Failure {
     let message = format!("The server {} is not there: {}", upstream.config.name, down.reason);
     let failure = Failure::retryable(message).after(down.retry_after).untrusted();
-    match down.wants_login {
-        true => failure.with_hint(login_hint(upstream)),
-        false => failure.with_hint("Nothing happened. Do without it, or try again later."),
+    if down.wants_login {
+        return failure.with_hint(login_hint(upstream));
     }
+    failure.with_hint("Nothing happened. Do without it, or try again later.")
 }
 
 fn login_hint(upstream: &Upstream) -> String {

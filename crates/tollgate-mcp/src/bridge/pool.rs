@@ -117,6 +117,7 @@ impl Wiring {
 impl Upstreams {
     /// The servers, of which none is started yet. Of two with one name, the first counts.
     pub fn new(configs: impl IntoIterator<Item = ServerConfig>, wiring: Wiring) -> Self {
+        let Wiring { launcher, elicitor, sampler, roots, pins, logins } = wiring;
         let (changed, changes) = watch::channel(0);
         let mut servers: Vec<Arc<Upstream>> = Vec::new();
         for config in configs {
@@ -125,15 +126,15 @@ impl Upstreams {
             }
             let host = Host {
                 server: config.name.clone(),
-                elicitor: wiring.elicitor.clone(),
-                sampler: wiring.sampler.clone(),
-                roots: wiring.roots.clone(),
+                elicitor: elicitor.clone(),
+                sampler: sampler.clone(),
+                roots: roots.clone(),
                 may_elicit: config.elicitation,
                 may_sample: config.sampling,
                 sees_roots: config.roots,
             };
-            let login = Login::at(&config, wiring.logins.as_deref());
-            let (launcher, pins) = (wiring.launcher.clone(), wiring.pins.clone());
+            let login = Login::at(&config, logins.as_deref());
+            let (launcher, pins) = (launcher.clone(), pins.clone());
             let upstream =
                 Upstream::new(config, launcher, Arc::new(login), Arc::new(host), pins, changed.clone());
             servers.push(Arc::new(upstream));
@@ -156,12 +157,13 @@ impl Upstreams {
     /// never longer than its start may take. What fails is told by [`Upstreams::status`].
     pub async fn connect(&self, wanted: Wanted<'_>) {
         let servers = self.servers.iter().filter(|server| wanted.means(server));
-        join_all(servers.map(|server| server.connection())).await;
+        join_all(servers.map(Upstream::connection)).await;
     }
 
     /// The same in the background; [`Upstreams::changes`] tells of each that is there.
     pub fn connect_soon(&self) {
-        for server in self.servers.iter().cloned() {
+        for server in &*self.servers {
+            let server = server.clone();
             tokio::spawn(async move { server.connection().await.map(drop) });
         }
     }
@@ -170,7 +172,7 @@ impl Upstreams {
     /// call needs them.
     pub async fn know(&self, wanted: Wanted<'_>) {
         let unknown = self.servers.iter().filter(|server| wanted.means(server) && !wanted.is_known(server));
-        join_all(unknown.map(|server| server.connection())).await;
+        join_all(unknown.map(Upstream::connection)).await;
     }
 
     /// The registry with the tools of every server that has been listed, or that is remembered from its pins.

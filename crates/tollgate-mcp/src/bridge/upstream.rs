@@ -179,6 +179,9 @@ impl Upstream {
     }
 
     async fn reach(&self) -> Result<(Connection, Listed), Fault> {
+        if let Some(missing) = self.config.missing.first() {
+            return Err(Fault::NotSent(format!("it wants the variable {missing}, which is not set")));
+        }
         let mut config = self.config.clone();
         // Once it was found out, it is not asked again at every start.
         if config.generation == Generation::Auto && self.speaks_legacy.load(Ordering::Relaxed) {

@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 use tollgate::BoxFuture;
 
 use super::{
-    Fault, Host, Session,
+    Era, Fault, Host, Session,
     message::{self, Envelope},
     session::{Kind, Link, Outgoing, rpc_fault},
     sse::Events,
@@ -241,7 +241,7 @@ impl Link for Http {
             let Kind::Request { id, method, headers } = message.kind else {
                 let response = self.inner.send(request).await?;
                 let opens = matches!(message.kind, Kind::Notification)
-                    && session.agreed().is_some_and(|era| era.opens_stream());
+                    && session.agreed().is_some_and(Era::opens_stream);
                 if response.status().is_success() && opens {
                     self.open_stream(session);
                 }
@@ -335,7 +335,7 @@ fn chain(error: &reqwest::Error) -> String {
     let mut told = error.to_string();
     let mut next = std::error::Error::source(error);
     while let Some(cause) = next {
-        told += &format!(": {cause}");
+        told = format!("{told}: {cause}");
         next = cause.source();
     }
     told

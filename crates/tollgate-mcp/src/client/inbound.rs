@@ -229,9 +229,8 @@ fn name_of(root: &std::path::Path) -> String {
 /// A path as an address, every byte that means something in one written out.
 fn file_uri(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    let bytes = path.bytes().map(|byte| match plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    });
+    let bytes = path
+        .bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
     format!("file://{}", bytes.collect::<String>())
 }

@@ -19,6 +19,7 @@ mod handshake;
 pub use fault::Fault;
 pub(crate) use handshake::{Era, Reach, connect};
 pub(crate) use headers::{fault as header_fault, of_call as headers_of_call};
+pub(crate) use http::client as http_client;
 pub(crate) use inbound::Host;
 pub use inbound::{Asked, Elicitation, ElicitationAnswer, Elicitor, NoPerson, NoSampler, Sampler};
 pub(crate) use request::{Progressed, Request};

@@ -1,6 +1,9 @@
 //! `mcpServers` of other clients (`.mcp.json`, desktop configurations), read as they are. One odd entry costs no other.
 
-use std::path::{Path, PathBuf};
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Map, Value};
 
@@ -62,21 +65,20 @@ fn one(
         ServerName::new(key).or_else(|_| ServerName::nearest(key)).map_err(|error| error.to_string())?;
     let entry = entry.as_object().ok_or("it is no object")?;
     let mut note = None;
+    let missing = RefCell::new(Vec::new());
     let text = |text: &str| {
-        let Some(variable) = variable else { return Ok(text.to_owned()) };
+        let Some(variable) = variable else { return text.to_owned() };
         let expanded = expand(text, variable);
-        match expanded.missing.first() {
-            None => Ok(expanded.text),
-            Some(missing) => Err(format!("it wants the variable {missing}, which is not set")),
-        }
+        missing.borrow_mut().extend(expanded.missing);
+        expanded.text
     };
     let kind = entry.get("type").or_else(|| entry.get("transport")).and_then(Value::as_str);
     let url = ["url", "serverUrl", "httpUrl"].iter().find_map(|key| entry.get(*key)?.as_str());
     let endpoint = match (kind, entry.get("command"), url) {
         (None | Some("stdio"), Some(command), _) => {
-            let command = text(command.as_str().ok_or("`command` is no text")?)?;
+            let command = text(command.as_str().ok_or("`command` is no text")?);
             let args = texts(entry.get("args"), "args")?;
-            let args = args.iter().map(|arg| text(arg)).collect::<Result<_, _>>()?;
+            let args = args.iter().map(|arg| text(arg)).collect();
             let env = pairs(entry.get("env"), "env", &text)?;
             let cwd = entry.get("cwd").and_then(Value::as_str).map(PathBuf::from);
             let cwd = cwd.map(|cwd| path.parent().map_or(cwd.clone(), |folder| folder.join(cwd)));
@@ -90,7 +92,7 @@ fn one(
             if kind == Some("sse") {
                 note = Some("the old SSE transport is gone; it is spoken to in streamable HTTP".to_owned());
             }
-            let url = text(url)?;
+            let url = text(url);
             if !(url.starts_with("http://") || url.starts_with("https://")) {
                 return Err(format!("`{url}` is no address of a server"));
             }
@@ -103,6 +105,7 @@ fn one(
     };
     let mut server = ServerConfig::new(name, endpoint);
     let flag = |key: &str| entry.get(key).and_then(Value::as_bool).unwrap_or_default();
+    server.missing = missing.take();
     server.enabled = !flag("disabled");
     Ok((server, note))
 }
@@ -123,14 +126,14 @@ fn texts(value: Option<&Value>, key: &str) -> Result<Vec<String>, String> {
 fn pairs(
     value: Option<&Value>,
     key: &str,
-    text: &dyn Fn(&str) -> Result<String, String>,
+    text: &dyn Fn(&str) -> String,
 ) -> Result<Vec<(String, String)>, String> {
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Object(map)) => {
             let pair = |(name, value): (&String, &Value)| {
                 let value = match value {
-                    Value::String(value) => text(value)?,
+                    Value::String(value) => text(value),
                     Value::Number(_) | Value::Bool(_) => value.to_string(),
                     _ => return Err(format!("`{key}` holds something that is no text")),
                 };
@@ -172,10 +175,11 @@ mod tests {
     fn an_entry_that_cannot_be_used_is_left_out_alone() {
         let read = read(
             r#"{"mcpServers": {"a": {"command": "x"}, "built-in": {"command": "x"}, "b": {}, "c": 1,
-                "d": {"command": "x", "args": "y"}, "e": {"command": "${GONE}"}, "f": {"type": "ws", "url2": ""}}}"#,
+                "d": {"command": "x", "args": "y"}, "e": {"command": "x", "args": ["${GONE}"]}, "f": {"type": "ws", "url2": ""}}}"#,
         );
-        assert_eq!(read.servers.len(), 1);
-        assert_eq!(read.notes.len(), 6, "{:?}", read.notes);
+        assert_eq!(read.servers.len(), 2);
+        assert_eq!(read.servers[1].missing, ["GONE"]);
+        assert_eq!(read.notes.len(), 5, "{:?}", read.notes);
         assert!(read_json("{}", Path::new("x"), None).is_err());
         assert!(read_json("[", Path::new("x"), None).is_err());
     }

@@ -7,6 +7,7 @@ use super::ServerName;
 /// Everything about one server that is known before it is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "independent settings, each named where it is read")]
 pub struct ServerConfig {
     /// What it is called here.
     pub name: ServerName,
@@ -30,6 +31,8 @@ pub struct ServerConfig {
     pub timeouts: ServerTimeouts,
     /// How much it may say.
     pub limits: Limits,
+    /// Variables it wants that are not set: it is not started without them.
+    pub missing: Vec<String>,
     /// Where it stands: `tollgate.toml:14`, for messages.
     pub source: String,
 }
@@ -62,10 +65,12 @@ pub enum Endpoint {
 }
 
 /// What a person set up for the login at a server, where it does not register clients by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct OAuth {
     /// The client's id, as registered there.
     pub client_id: Option<String>,
+    /// The client's secret, where it was given one.
+    pub client_secret: Option<String>,
     /// The rights to ask for.
     pub scopes: Vec<String>,
 }
@@ -122,6 +127,7 @@ impl ServerConfig {
             tools: Vec::new(),
             timeouts: ServerTimeouts::default(),
             limits: Limits::default(),
+            missing: Vec::new(),
             source: String::new(),
         }
     }
@@ -151,12 +157,12 @@ impl Endpoint {
                 let words = std::iter::once(command).chain(args).map(|word| quoted(word));
                 let mut shown = words.collect::<Vec<_>>().join(" ");
                 if let Some(cwd) = cwd {
-                    shown += &format!(" (in {})", cwd.display());
+                    shown = format!("{shown} (in {})", cwd.display());
                 }
                 let names: Vec<_> =
                     env.iter().map(|(name, _)| name).chain(env_names).map(String::as_str).collect();
                 if !names.is_empty() {
-                    shown += &format!(" (with {})", names.join(", "));
+                    shown = format!("{shown} (with {})", names.join(", "));
                 }
                 shown
             }
@@ -172,6 +178,16 @@ impl Endpoint {
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
     if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("{word:?}") }
+}
+
+// The secret is shown to nobody.
+impl fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuth")
+            .field("client_id", &self.client_id)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
 }
 
 // Values may be secrets: only names are shown.

@@ -1,6 +1,7 @@
 //! `[mcp.servers.NAME]` in `tollgate.toml`, read strictly: what is not understood is an error with its place.
 
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     ops::Range,
     path::{Path, PathBuf},
@@ -42,6 +43,7 @@ struct Section {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "independent settings, as they stand in the file")]
 struct Server {
     command: Option<Spanned<Command>>,
     #[serde(default)]
@@ -55,6 +57,7 @@ struct Server {
     #[serde(default)]
     headers: BTreeMap<String, String>,
     client_id: Option<String>,
+    client_secret: Option<String>,
     #[serde(default)]
     scopes: Vec<String>,
     #[serde(default)]
@@ -87,7 +90,7 @@ enum Command {
 }
 
 const KEYS: &str = "a server has `command` (with `args`, `env`, `pass_env`, `cwd`) or `url` (with `headers`, `client_id`, \
-                    `scopes`), and may have generation, trust, sampling, elicitation, roots, enabled, tools, start_ms, \
+                    `client_secret`, `scopes`), and may have generation, trust, sampling, elicitation, roots, enabled, tools, start_ms, \
                     idle_ms, call_ms, max_message_bytes, max_in_prompt.";
 
 /// The longest anything may take.
@@ -117,7 +120,8 @@ pub fn read_toml(
         let name = ServerName::new(name.get_ref())
             .map_err(|error| bad(text, at.clone(), error.to_string(), "give the server another name."))?;
         let whole = server.span();
-        let reader = Reader { name: &name, whole, folder: path.parent(), variable };
+        let reader =
+            Reader { name: &name, whole, folder: path.parent(), variable, missing: RefCell::default() };
         let mut config = reader
             .understand(server.into_inner())
             .map_err(|(span, message, hint)| bad(text, span, message, hint))?;
@@ -134,6 +138,7 @@ struct Reader<'a> {
     whole: Range<usize>,
     folder: Option<&'a Path>,
     variable: &'a dyn Fn(&str) -> Option<String>,
+    missing: RefCell<Vec<String>>,
 }
 
 impl Reader<'_> {
@@ -154,15 +159,19 @@ impl Reader<'_> {
                     Command::Program(program) => [vec![program], server.args].concat(),
                     Command::Words(words) => [words, server.args].concat(),
                 };
-                let env = self.pairs(server.env)?;
+                let env = self.pairs(server.env);
                 self.stdio(&words, env, server.pass_env, server.cwd, span)?
             }
             (None, Some(url)) => {
                 self.none_of(&server.env, "env")?;
-                let oauth = OAuth { client_id: server.client_id, scopes: server.scopes };
+                let oauth = OAuth {
+                    client_id: server.client_id,
+                    client_secret: server.client_secret.map(|secret| self.text(&secret)),
+                    scopes: server.scopes,
+                };
                 let oauth = (oauth != OAuth::default()).then_some(oauth);
                 let span = url.span();
-                let url = self.text(url.get_ref())?;
+                let url = self.text(url.get_ref());
                 if !(url.starts_with("http://") || url.starts_with("https://")) {
                     let message = format!("`{url}` is no address of a server");
                     return Err((
@@ -171,7 +180,7 @@ impl Reader<'_> {
                         "begin it with https:// (or http:// on this machine).".to_owned(),
                     ));
                 }
-                Endpoint::Http { url, headers: self.pairs(server.headers)?, oauth }
+                Endpoint::Http { url, headers: self.pairs(server.headers), oauth }
             }
             (command, _) => {
                 let message = match command {
@@ -200,6 +209,7 @@ impl Reader<'_> {
                 (most.span(), message, format!("give 1024 to {LARGEST}."))
             })?;
         }
+        config.missing = self.missing.take();
         config.limits.in_prompt = server.max_in_prompt.unwrap_or(config.limits.in_prompt);
         Ok(config)
     }
@@ -212,8 +222,7 @@ impl Reader<'_> {
         cwd: Option<PathBuf>,
         span: Range<usize>,
     ) -> Result<Endpoint, Wrong> {
-        let words = words.iter().map(|word| self.text(word)).collect::<Result<Vec<_>, _>>()?;
-        let mut words = words.into_iter();
+        let mut words = words.iter().map(|word| self.text(word));
         let command = words.next().filter(|command| !command.is_empty()).ok_or_else(|| {
             (span, "there is no program in `command`".to_owned(), "name the program first.".to_owned())
         })?;
@@ -224,21 +233,15 @@ impl Reader<'_> {
         Ok(Endpoint::Stdio { command, args: words.collect(), env, env_names, cwd })
     }
 
-    fn pairs(&self, pairs: BTreeMap<String, String>) -> Result<Vec<(String, String)>, Wrong> {
-        pairs.into_iter().map(|(name, value)| Ok((name, self.text(&value)?))).collect()
+    fn pairs(&self, pairs: BTreeMap<String, String>) -> Vec<(String, String)> {
+        pairs.into_iter().map(|(name, value)| (name, self.text(&value))).collect()
     }
 
-    fn text(&self, text: &str) -> Result<String, Wrong> {
+    /// A text with its variables in it. What is not set is noted: it is this server's trouble and nobody else's.
+    fn text(&self, text: &str) -> String {
         let expanded = expand(text, self.variable);
-        match expanded.missing.first() {
-            None => Ok(expanded.text),
-            Some(missing) => {
-                let message =
-                    format!("the server {} wants the variable {missing}, which is not set", self.name);
-                let hint = format!("set it, or write ${{{missing}:-otherwise}}.");
-                Err((self.whole.clone(), message, hint))
-            }
-        }
+        self.missing.borrow_mut().extend(expanded.missing);
+        expanded.text
     }
 
     fn none_of(&self, given: &BTreeMap<String, String>, key: &str) -> Result<(), Wrong> {
@@ -297,6 +300,14 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_that_is_not_set_is_the_trouble_of_its_server_alone() {
+        let servers =
+            read("[mcp.servers.a]\ncommand = \"x ${GONE}\"\n[mcp.servers.b]\ncommand = \"y\"\n").unwrap();
+        assert_eq!(servers[0].missing, ["GONE"]);
+        assert_eq!(servers[1].missing, [""; 0]);
+    }
+
+    #[test]
     fn what_is_not_understood_is_an_error_with_its_place() {
         for (text, line, part) in [
             ("[mcp.servers.a]\ncomand = \"x\"\n", 2, "comand"),
@@ -306,7 +317,6 @@ mod tests {
             ("[mcp.servers.built-in]\ncommand = \"x\"\n", 1, "pass for"),
             ("[mcp.servers.a]\ncommand = []\n", 2, "no program"),
             ("[mcp.servers.a]\ncommand = \"x\"\ncall_ms = 0\n", 3, "0 ms"),
-            ("[mcp.servers.a]\ncommand = \"x ${NOT_SET}\"\n", 1, "NOT_SET"),
             ("[mcp.servers.a]\ncommand = \"x\"\nheaders = { a = \"b\" }\n", 1, "headers"),
             ("[mcp]\nserver = 1\n", 2, "server"),
         ] {

@@ -80,6 +80,9 @@ fn table(server: &ServerConfig) -> Table {
                 if let Some(id) = &oauth.client_id {
                     table["client_id"] = value(id);
                 }
+                if let Some(secret) = &oauth.client_secret {
+                    table["client_secret"] = value(secret);
+                }
                 if !oauth.scopes.is_empty() {
                     table["scopes"] = value(oauth.scopes.iter().collect::<Array>());
                 }

@@ -11,6 +11,7 @@ mod list;
 mod remove;
 mod import;
 mod check;
+mod login;
 
 pub(crate) fn run(command: &McpCommand, shared: &Shared) -> Result<Exit, Fault> {
     match command {
@@ -19,5 +20,6 @@ pub(crate) fn run(command: &McpCommand, shared: &Shared) -> Result<Exit, Fault> 
         McpCommand::Remove(remove) => remove::run(remove, shared),
         McpCommand::Import(import) => import::run(import, shared),
         McpCommand::Check(check) => check::run(check, shared),
+        McpCommand::Login(login) => login::run(login, shared),
     }
 }
