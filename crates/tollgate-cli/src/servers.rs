@@ -87,7 +87,7 @@ impl Servers {
         wiring.roots = scope.roots().to_vec();
         wiring.pins = pins(&environment);
         wiring.logins = config::data_folder(&environment).map(|folder| folder.join("logins"));
-        Ok(Self { upstreams: Upstreams::new(live, &wiring), inert, shadowed })
+        Ok(Self { upstreams: Upstreams::new(live, wiring), inert, shadowed })
     }
 
     /// The servers of a world, their tools offered beside those it has: of those that are needed, and no other is started.

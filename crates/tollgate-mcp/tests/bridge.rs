@@ -288,3 +288,30 @@ async fn a_storm_of_notices_is_a_handful_of_questions_and_the_new_list_holds_fro
     world.refresh();
     assert_eq!(world.offered(), ["s__late", "s__lookup"]);
 }
+
+#[tokio::test]
+async fn a_slow_server_of_the_newer_generation_is_not_taken_for_an_old_one() {
+    let late: Arc<Mutex<Option<Value>>> = Arc::default();
+    let scripts = Scripts::new(move |message| match message["method"].as_str() {
+        // It says nothing until it has been greeted in the old way, and then answers both questions in their order.
+        Some("server/discover") => {
+            *late.lock().unwrap() = Some(message["id"].clone());
+            Does::Says(Vec::new())
+        }
+        Some("initialize") => {
+            let first = json!({"jsonrpc": "2.0", "id": *late.lock().unwrap(), "result": {"supportedVersions": ["2026-07-28"], "capabilities": {}}});
+            let second = json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32022, "message": "no handshake here"}});
+            Does::Says(vec![first.to_string(), second.to_string()])
+        }
+        Some("tools/list") => answer(message, json!({"tools": [lookup("x")]})),
+        Some(method) if method.starts_with("notifications/") => Does::Says(Vec::new()),
+        _ => refuse(message),
+    });
+    let world = World::of(config("s"), &scripts).await;
+    assert_eq!(
+        world.upstreams.status()[0].version.as_deref(),
+        Some("2026-07-28"),
+        "{:?}",
+        world.upstreams.status()
+    );
+}

@@ -79,6 +79,7 @@ impl Tool for ResultRead {
         let mut spec = ToolSpec::new("result_read", description, schema).expect("a legal name");
         spec.max_result = ResultLimit::Unlimited;
         spec.requires_permission = false;
+        spec.at_worst = Effects::reading();
         spec
     }
 

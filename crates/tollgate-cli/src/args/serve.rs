@@ -59,6 +59,9 @@ pub(crate) struct Shown {
     /// With more tools than this, clients get three that search, describe and call the others
     #[arg(long, value_name = "NUMBER", default_value_t = 60)]
     pub(crate) search_over: usize,
+    /// Tools of servers go by the names they have there, where no other tool does
+    #[arg(long)]
+    pub(crate) plain_names: bool,
     /// How long a call waits for an answer of `tollgate approvals`, in seconds, before it is refused
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub(crate) wait_for_approval: u64,

@@ -37,6 +37,7 @@ impl Served {
         world.recorder.watch(&world.gate);
         let mut settings = Settings::default();
         settings.threshold = shown.search_over;
+        settings.plain_names = shown.plain_names;
         let gateway = Gateway::new(world.gate.clone(), (*world.scope).clone(), asking, settings);
         let served = Self { world, gateway, servers };
         served.follow_changes();

@@ -140,7 +140,7 @@ impl Scene {
         let configs = [server(self.name.clone(), &self.own), server(other, &self.other)];
         let mut wiring = Wiring::new(Arc::new(HostLauncher::new([])));
         wiring.pins = Some(self.pins.clone());
-        let upstreams = Upstreams::new(configs, &wiring);
+        let upstreams = Upstreams::new(configs, wiring);
         upstreams.connect(Wanted::All).await;
         let builtin =
             ToolBuilder::new("read_file", "Reads a file.", json!({"type": "object"})).expect("a tool");

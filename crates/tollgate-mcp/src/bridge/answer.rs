@@ -36,7 +36,7 @@ impl Answer {
     }
 
     /// The output, or the failure it tells of.
-    pub(super) fn settle(self) -> Result<Output, Failure> {
+    pub(super) fn settle(self, blocks_as: Blocks) -> Result<Output, Failure> {
         if let Some(kind) = self.result_type.as_deref().filter(|kind| *kind != "complete") {
             return Err(odd(&format!("its kind is {:?}", kind.chars().take(40).collect::<String>())));
         }
@@ -44,7 +44,7 @@ impl Answer {
             return Err(odd("it has no content"));
         }
         let blocks = self.content.unwrap_or_default();
-        let mut items = blocks.iter().map(item).collect::<Result<Vec<_>, _>>()?;
+        let mut items = blocks.iter().map(|block| item(block, blocks_as)).collect::<Result<Vec<_>, _>>()?;
         if self.is_error == Some(true) {
             let said: Vec<_> = items.iter().map(text_of).collect();
             let said = if said.is_empty() { "the server gave no reason".to_owned() } else { said.join("\n") };
@@ -66,8 +66,20 @@ fn repeats(item: &Item, structured: &Value) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|value| value == *structured)
 }
 
-fn item(block: &Value) -> Result<Item, Failure> {
+/// What becomes of sound and of resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blocks {
+    /// Words for what a model cannot take.
+    ForModels,
+    /// The block itself, for a client of the same protocol.
+    AsTheyAre,
+}
+
+fn item(block: &Value, blocks: Blocks) -> Result<Item, Failure> {
     let field = |key: &str| block.get(key).and_then(Value::as_str);
+    if blocks == Blocks::AsTheyAre && matches!(field("type"), Some("audio" | "resource")) {
+        return Ok(Item::Json { json: block.clone() });
+    }
     match field("type") {
         Some("text") => match field("text") {
             Some(text) => Ok(Item::Text { text: text.to_owned() }),
@@ -143,7 +155,7 @@ mod tests {
     use super::*;
 
     fn settle(answer: &Value) -> Result<Vec<Item>, String> {
-        let settled = Answer::read(&answer.to_string()).and_then(Answer::settle);
+        let settled = Answer::read(&answer.to_string()).and_then(|answer| answer.settle(Blocks::ForModels));
         settled.map(|output| output.items).map_err(|failure| failure.message.clone())
     }
 

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tollgate::{Cx, Failure, Output};
 
 use super::{
-    answer::Answer,
+    answer::{Answer, Blocks},
     definition::hex,
     upstream::{Down, Offered, Standing, Upstream},
 };
@@ -149,15 +149,9 @@ impl Outgoing<'_> {
 
     /// Answers what the server wants to know before it goes on.
     async fn input(&self, connection: &Arc<Connection>, answer: Answer) -> Map<String, Value> {
-        let mut responses = Map::new();
-        for (key, question) in answer.input_requests.unwrap_or_default() {
-            let method = question.get("method").and_then(Value::as_str).unwrap_or_default();
-            let params = question.get("params").unwrap_or(&Value::Null);
-            // A question that is not answered is left out; the server sees that it is missing.
-            if let Ok(response) = connection.host().answer(method, params, Some(self.asked())).await {
-                responses.insert(key, response);
-            }
-        }
+        // A question that is not answered is left out; the server sees that it is missing.
+        let questions = answer.input_requests.unwrap_or_default();
+        let responses = connection.host().answer_all(&questions, &self.asked()).await;
         let mut more = Map::new();
         if !responses.is_empty() {
             more.insert("inputResponses".to_owned(), Value::Object(responses));
@@ -174,7 +168,7 @@ impl Outgoing<'_> {
         match walked {
             Ok(answer) => {
                 self.upstream.is_well();
-                answer.settle()
+                answer.settle(if self.cx.peer.is_some() { Blocks::AsTheyAre } else { Blocks::ForModels })
             }
             Err(Stopped::Failure(failure)) => Err(failure),
             Err(Stopped::Cancelled) => {

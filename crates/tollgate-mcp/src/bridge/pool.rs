@@ -116,7 +116,8 @@ impl Wiring {
 
 impl Upstreams {
     /// The servers, of which none is started yet. Of two with one name, the first counts.
-    pub fn new(configs: impl IntoIterator<Item = ServerConfig>, wiring: &Wiring) -> Self {
+    pub fn new(configs: impl IntoIterator<Item = ServerConfig>, wiring: Wiring) -> Self {
+        let Wiring { launcher, elicitor, sampler, roots, pins, logins } = wiring;
         let (changed, changes) = watch::channel(0);
         let mut servers: Vec<Arc<Upstream>> = Vec::new();
         for config in configs {
@@ -125,15 +126,15 @@ impl Upstreams {
             }
             let host = Host {
                 server: config.name.clone(),
-                elicitor: wiring.elicitor.clone(),
-                sampler: wiring.sampler.clone(),
-                roots: wiring.roots.clone(),
+                elicitor: elicitor.clone(),
+                sampler: sampler.clone(),
+                roots: roots.clone(),
                 may_elicit: config.elicitation,
                 may_sample: config.sampling,
                 sees_roots: config.roots,
             };
-            let login = Login::at(&config, wiring.logins.as_deref());
-            let (launcher, pins) = (wiring.launcher.clone(), wiring.pins.clone());
+            let login = Login::at(&config, logins.as_deref());
+            let (launcher, pins) = (launcher.clone(), pins.clone());
             let upstream =
                 Upstream::new(config, launcher, Arc::new(login), Arc::new(host), pins, changed.clone());
             servers.push(Arc::new(upstream));

@@ -80,20 +80,45 @@ pub(crate) async fn connect(
     let agreed = match reach.config.generation {
         Generation::Legacy => initialize(&connection).await,
         Generation::Stateless => discover(&connection).await,
-        Generation::Auto => match tokio::time::timeout(PROBE, discover(&connection)).await {
-            Ok(Ok(())) => Ok(()),
+        Generation::Auto => match either(&connection).await {
             // A server that ends or hangs up over a question it does not know gets a new start without it.
-            Ok(Err(Fault::Lost(_) | Fault::NotSent(_))) if !connection.is_alive() => {
+            Err(Fault::Lost(_) | Fault::NotSent(_)) if !connection.is_alive() => {
                 drop(connection);
                 let (tail, connection) = open(reach).await?;
                 last_words(tail);
                 return initialize(&connection).await.map(|()| connection);
             }
-            Ok(Err(fault @ (Fault::Unauthorized { .. } | Fault::NotSent(_)))) => Err(fault),
-            Ok(Err(_)) | Err(_) => initialize(&connection).await,
+            agreed => agreed,
         },
     };
     agreed.map(|()| connection)
+}
+
+/// Asks which generation the server speaks. One that says nothing for a while is greeted in the old way too, and what it
+/// answers first counts: a slow one is not taken for an old one.
+async fn either(session: &Arc<Session>) -> Result<(), Fault> {
+    let mut discovering = std::pin::pin!(discover(session));
+    let soon = tokio::time::timeout(PROBE, &mut discovering).await;
+    match soon {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(fault @ (Fault::Unauthorized { .. } | Fault::NotSent(_) | Fault::Lost(_)))) => Err(fault),
+        Ok(Err(_)) => initialize(session).await,
+        Err(_) => {
+            let mut greeting = std::pin::pin!(initialize(session));
+            tokio::select! {
+                biased;
+                discovered = &mut discovering => match discovered {
+                    Ok(()) => Ok(()),
+                    Err(_) => greeting.await,
+                },
+                greeted = &mut greeting => match greeted {
+                    // It wants no greeting: then it is about to answer the first question.
+                    Err(Fault::Rpc { .. }) => discovering.await,
+                    greeted => greeted,
+                },
+            }
+        }
+    }
 }
 
 async fn open(reach: &Reach<'_>) -> Result<(Option<Tail>, Connection), Fault> {

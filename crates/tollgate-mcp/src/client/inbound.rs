@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tollgate::{
     BoxFuture,
     tool::{CallId, Caller, Peer, PeerFault, PeerRequest, RunId},
@@ -137,6 +137,38 @@ impl Host {
                 format!("there is no `{}` here", method.chars().take(80).collect::<String>()),
             )),
         }
+    }
+
+    /// Answers several questions of one call: what the side the call came from can answer goes there at once, under the
+    /// server's own keys. What nobody answers is left out.
+    pub(crate) async fn answer_all(
+        &self,
+        questions: &Map<String, Value>,
+        during: &Asked,
+    ) -> Map<String, Value> {
+        let method_of =
+            |question: &Value| question.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let params_of = |question: &Value| question.get("params").cloned().unwrap_or_default();
+        let passes = |method: &str| match method {
+            "elicitation/create" => self.may_elicit,
+            "sampling/createMessage" => self.may_sample,
+            _ => false,
+        };
+        let (mut answers, mut to_peer) = (Map::new(), tollgate::tool::Requests::new());
+        for (key, question) in questions {
+            let (method, params) = (method_of(question), params_of(question));
+            if during.peer.is_some() && passes(&method) {
+                to_peer.insert(key.clone(), PeerRequest { method, params: self.marked(&params) });
+            } else if let Ok(answer) = self.answer(&method, &params, Some(during.clone())).await {
+                answers.insert(key.clone(), answer);
+            }
+        }
+        if let Some(peer) = during.peer.as_ref().filter(|_| !to_peer.is_empty())
+            && let Ok(answered) = peer.ask(to_peer).await
+        {
+            answers.extend(answered);
+        }
+        answers
     }
 
     async fn pass_on(&self, peer: &dyn Peer, method: &str, params: &Value) -> Answered {

@@ -250,7 +250,15 @@ impl Session {
                     self.progressed(&params);
                 }
             }
-            // Logs and the rest are of no use to a call.
+            // Whoever made the call reads its log, where there is no doubt whose it is.
+            "notifications/message" => {
+                let peer = self.only_call().and_then(|asked| asked.peer);
+                let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
+                if let (Some(peer), Some(params)) = (peer, params) {
+                    peer.notify(method, params);
+                }
+            }
+            // The rest is of no use to a call.
             _ => {}
         }
     }

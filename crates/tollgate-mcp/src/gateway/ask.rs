@@ -111,10 +111,11 @@ impl Approver for Asking {
             if let Some(answer) = self.given(&question).await {
                 return answer;
             }
-            if let Some(answer) = self.at_client(&question).await {
-                return answer;
+            match self.at_client(&question).await {
+                // A form that was put away says nothing: somebody else may still answer.
+                None | Some(Answer::Nobody) => self.at_desk(&question).await,
+                Some(answer) => answer,
             }
-            self.at_desk(&question).await
         })
     }
 }

@@ -55,7 +55,7 @@ impl Gateway {
         let params: Params<'_> = serde_json::from_str(text)
             .map_err(|error| RpcError::invalid_params(format!("the call cannot be read: {error}")))?;
         let (name, arguments) = match self.own_tool(id, &params, from) {
-            Own::No => (Cow::Borrowed(&*params.name), params.arguments),
+            Own::No => (self.label(&params.name, from), params.arguments),
             Own::Answered(reply) => return Ok(Going::Done(reply)),
             Own::Inner(name, arguments) => (Cow::Owned(name), arguments),
         };
@@ -74,6 +74,15 @@ impl Gateway {
                 }
             }
         }
+    }
+
+    /// The name a tool goes by here, for the one its client knows it by.
+    fn label<'a>(&self, name: &'a str, from: &From<'_>) -> Cow<'a, str> {
+        if !self.inner.settings.plain_names {
+            return Cow::Borrowed(name);
+        }
+        let listed = self.listed(from.session.identity.route.as_ref());
+        listed.plain.get(name).map_or(Cow::Borrowed(name), |label| Cow::Owned(label.to_string()))
     }
 
     fn in_session(&self, id: Id<'_>, proposed: Proposed, from: &From<'_>) -> Result<Going, RpcError> {
@@ -211,7 +220,7 @@ impl Gateway {
             return Own::No;
         }
         let route = from.session.identity.route.as_ref().or(self.inner.scope.route.as_ref());
-        let listed = self.inner.lists.get(&self.inner.gate, route, self.inner.settings.threshold);
+        let listed = self.listed(from.session.identity.route.as_ref());
         if !listed.by_search {
             return Own::No;
         }

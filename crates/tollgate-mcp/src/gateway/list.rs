@@ -1,6 +1,9 @@
 //! The tools as a client gets them: in the pool's order, the same bytes for the same tools, made once per list.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,6 +24,8 @@ pub(crate) struct Listed {
     pub(crate) json: Arc<str>,
     /// True when there are too many: they are found by search.
     pub(crate) by_search: bool,
+    /// Names that clients know tools by, where they are other ones than ours.
+    pub(crate) plain: HashMap<String, Arc<str>>,
     /// Arguments that stand in headers too, by tool.
     pub(crate) headers: Vec<(Arc<str>, Vec<ParamHeader>)>,
 }
@@ -34,6 +39,15 @@ pub(crate) struct ParamHeader {
     pub(crate) header: String,
 }
 
+/// How a list looks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// With more tools than this, they are found by search.
+    pub(crate) threshold: usize,
+    /// Tools of servers go by their own names.
+    pub(crate) plain_names: bool,
+}
+
 /// The lists that were made, the latest of each route.
 #[derive(Debug, Default)]
 pub(crate) struct Lists(Mutex<Vec<Arc<Listed>>>);
@@ -43,7 +57,7 @@ const MOST_ROUTES: usize = 64;
 
 impl Lists {
     /// The list of this route, made where the tools changed since.
-    pub(crate) fn get(&self, gate: &Tollgate, route: Option<&Route>, threshold: usize) -> Arc<Listed> {
+    pub(crate) fn get(&self, gate: &Tollgate, route: Option<&Route>, shape: Shape) -> Arc<Listed> {
         let snapshot = gate.snapshot();
         let mut lists = lock(&self.0);
         let known = lists.iter().position(|list| list.route.as_ref() == route);
@@ -52,7 +66,7 @@ impl Lists {
         {
             return lists[at].clone();
         }
-        let made = Arc::new(Listed::make(snapshot, route, threshold));
+        let made = Arc::new(Listed::make(snapshot, route, shape));
         match known {
             Some(at) => lists[at] = made.clone(),
             None => {
@@ -68,27 +82,46 @@ impl Lists {
 
 impl Listed {
     /// Makes the list anew.
-    pub(crate) fn make(snapshot: Arc<Snapshot>, route: Option<&Route>, threshold: usize) -> Self {
+    pub(crate) fn make(snapshot: Arc<Snapshot>, route: Option<&Route>, shape: Shape) -> Self {
         let reachable: Vec<_> = snapshot.reachable(route).collect();
-        let by_search = reachable.len() > threshold;
+        let by_search = reachable.len() > shape.threshold;
         let always =
             |spec: &ToolSpec| spec.visibility == Visibility::AlwaysLoad || spec.name() == "result_read";
         let mut tools: Vec<Value> = if by_search { catalogue::tools() } else { Vec::new() };
         let shown = reachable.iter().filter(|(_, spec)| !by_search || always(spec));
-        tools.extend(shown.map(|(label, spec)| told(label, spec)));
+        let plain = if shape.plain_names { plain(&reachable) } else { HashMap::new() };
+        let by_label: HashMap<&str, &str> =
+            plain.iter().map(|(own, label)| (&**label, own.as_str())).collect();
+        let name_of =
+            |label: &str| by_label.get(label).map_or_else(|| label.to_owned(), |own| (*own).to_owned());
+        tools.extend(shown.map(|(label, spec)| told(&name_of(label), spec)));
         let headers = reachable
             .iter()
-            .filter_map(|(label, spec)| Some(((*label).clone(), param_headers(&spec.input_schema)?)))
+            .filter_map(|(label, spec)| Some((name_of(label).into(), param_headers(&spec.input_schema)?)))
             .collect();
         let json = serde_json::to_string(&tools).unwrap_or_else(|_| "[]".to_owned()).into();
         drop(reachable);
-        Self { route: route.cloned(), json, by_search, headers, snapshot }
+        drop(by_label);
+        Self { route: route.cloned(), json, by_search, plain, headers, snapshot }
     }
 
     /// The tools of this list.
     pub(crate) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
+}
+
+/// The tools of servers whose own name no other tool has, by that name.
+fn plain(reachable: &[(&Arc<str>, &ToolSpec)]) -> HashMap<String, Arc<str>> {
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    for (label, spec) in reachable {
+        *count.entry(spec.name()).or_default() += 1;
+        if ***label != *spec.name() {
+            *count.entry(label).or_default() += 1;
+        }
+    }
+    let alone = reachable.iter().filter(|(label, spec)| ***label != *spec.name() && count[spec.name()] == 1);
+    alone.map(|(label, spec)| (spec.name().to_owned(), (*label).clone())).collect()
 }
 
 /// One tool, as `tools/list` has it.

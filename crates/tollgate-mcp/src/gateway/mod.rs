@@ -64,11 +64,13 @@ pub struct Settings {
     pub list_life: Duration,
     /// What a client's model is told about this server.
     pub instructions: Option<String>,
+    /// Tools of servers go by the names they have there, where no other tool does.
+    pub plain_names: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { threshold: 60, list_life: Duration::from_secs(30), instructions: None }
+        Self { threshold: 60, list_life: Duration::from_secs(30), instructions: None, plain_names: false }
     }
 }
 
@@ -100,12 +102,23 @@ impl Gateway {
 
     /// The list of tools as clients get it now, as text: equal texts are the same tools.
     pub fn tools(&self) -> Arc<str> {
-        list::Listed::make(self.inner.gate.snapshot(), self.inner.scope.route.as_ref(), usize::MAX).json
+        list::Listed::make(
+            self.inner.gate.snapshot(),
+            self.inner.scope.route.as_ref(),
+            list::Shape { threshold: usize::MAX, plain_names: false },
+        )
+        .json
     }
 
     /// The gate.
     pub fn gate(&self) -> &Tollgate {
         &self.inner.gate
+    }
+
+    fn listed(&self, route: Option<&Route>) -> Arc<list::Listed> {
+        let Settings { threshold, plain_names, .. } = self.inner.settings;
+        let route = route.or(self.inner.scope.route.as_ref());
+        self.inner.lists.get(&self.inner.gate, route, list::Shape { threshold, plain_names })
     }
 
     /// A run of its own for one conversation. Calls come one by one and in no turns, so none repeats another's turn.

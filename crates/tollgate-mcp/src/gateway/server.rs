@@ -141,8 +141,7 @@ impl Gateway {
                 return Err(RpcError::invalid_params("the list comes in one piece: there is no such cursor"));
             }
         }
-        let route = session.identity.route.as_ref().or(self.inner.scope.route.as_ref());
-        let listed = self.inner.lists.get(&self.inner.gate, route, self.inner.settings.threshold);
+        let listed = self.listed(session.identity.route.as_ref());
         Ok(Going::Done(Reply::result(id, |out| {
             out.extend_from_slice(br#"{"tools":"#);
             out.extend_from_slice(listed.json.as_bytes());

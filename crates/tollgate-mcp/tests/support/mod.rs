@@ -174,7 +174,7 @@ impl World {
     }
 
     pub(crate) async fn wired(config: ServerConfig, wiring: Wiring) -> Self {
-        let upstreams = Upstreams::new([config], &wiring);
+        let upstreams = Upstreams::new([config], wiring);
         upstreams.connect(Wanted::All).await;
         let registered = upstreams.register(Registry::new());
         let aside =

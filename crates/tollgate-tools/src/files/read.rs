@@ -130,6 +130,7 @@ impl Tool for Read {
         builtin(NAMES, description, schema, |spec| {
             spec.capability = Some("files.read".into());
             spec.requires_permission = false;
+            spec.at_worst = Effects::reading();
             spec.interrupt = Interrupt::Cancel;
         })
     }

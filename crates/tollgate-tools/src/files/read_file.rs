@@ -57,6 +57,7 @@ impl Tool for ReadFile {
         builtin(NAMES, description, schema, |spec| {
             spec.capability = Some("files.read".into());
             spec.requires_permission = false;
+            spec.at_worst = Effects::reading();
             spec.interrupt = Interrupt::Cancel;
             spec.traced = vec!["path".into()];
         })

@@ -59,6 +59,7 @@ fn searching(names: &[&str], description: &str, schema: Value) -> ToolSpec {
     builtin(names, description, schema, |spec| {
         spec.capability = Some("files.search".into());
         spec.requires_permission = false;
+        spec.at_worst = tollgate::Effects::reading();
         spec.interrupt = Interrupt::Cancel;
         spec.traced = vec!["pattern".into(), "path".into()];
     })

@@ -147,7 +147,9 @@ mod tests {
 
     fn asked(value: &[&str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        value.iter().for_each(|value| drop(headers.append(header::AUTHORIZATION, value.parse().unwrap())));
+        for value in value {
+            headers.append(header::AUTHORIZATION, value.parse().unwrap());
+        }
         headers
     }
 

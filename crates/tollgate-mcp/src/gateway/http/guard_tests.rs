@@ -2,8 +2,12 @@ use super::*;
 
 fn admits(names: &Names, host: &[&str], origin: &[&str]) -> bool {
     let mut headers = HeaderMap::new();
-    host.iter().for_each(|host| drop(headers.append(header::HOST, host.parse().unwrap())));
-    origin.iter().for_each(|origin| drop(headers.append(header::ORIGIN, origin.parse().unwrap())));
+    for host in host {
+        headers.append(header::HOST, host.parse().unwrap());
+    }
+    for origin in origin {
+        headers.append(header::ORIGIN, origin.parse().unwrap());
+    }
     names.admit(&Uri::from_static("/mcp"), &headers).is_ok()
 }
 

@@ -66,8 +66,8 @@ impl HttpSettings {
 /// How long requests may finish once the server is told to end.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// How long a connection may take to say what it wants.
-const SLOWEST_HEADERS: Duration = Duration::from_secs(15);
+/// How long a connection may take to say what it wants, and how long one that said it all may stay for more.
+const SLOWEST_HEADERS: Duration = Duration::from_secs(75);
 
 pub(super) struct Server {
     gateway: Gateway,
@@ -125,11 +125,6 @@ impl Gateway {
         // Calls that were stopped settle and are recorded.
         tokio::time::sleep(Duration::from_millis(50)).await;
         Ok(())
-    }
-
-    pub(super) fn listed(&self, route: Option<&tollgate::tool::Route>) -> Arc<super::list::Listed> {
-        let route = route.or(self.inner.scope.route.as_ref());
-        self.inner.lists.get(&self.inner.gate, route, self.inner.settings.threshold)
     }
 }
 

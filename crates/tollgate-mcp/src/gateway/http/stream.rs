@@ -87,8 +87,13 @@ pub(super) fn until_answered(
 /// What a session's own stream tells: that tools changed, until the session or the server ends.
 pub(super) fn of_session(changes: watch::Receiver<u64>, over: CancellationToken) -> Body {
     let begins = Bytes::from_static(b": listening\n\n");
-    let changed = || message::notification("notifications/tools/list_changed", &serde_json::json!({}));
-    changes_as_events(begins, changes, over, true, move || Some(changed()), || None)
+    // Whoever waits for the session's end on this stream's behalf is told when the stream is gone.
+    let gone = over.clone().drop_guard();
+    let changed = move || {
+        let _ = &gone;
+        Some(message::notification("notifications/tools/list_changed", &serde_json::json!({})))
+    };
+    changes_as_events(begins, changes, over, true, changed, || None)
 }
 
 /// A subscription: what was accepted first, then each change, and at the server's end the answer.
