@@ -109,11 +109,10 @@ fn reading(policy: &Layers, scope: &Arc<Scope>) -> impl Fn(&Path) -> Reading + S
         let says =
             |effects: &Effects| policy.decide(&Query::new(search, &Value::Null, effects, &scope)).decision;
         match says(&Effects::reading().reads(path)) {
-            Decision::Allow => Reading::Allowed,
             Decision::Deny => Reading::Denied,
             // Stricter than what they say of the search itself.
-            decision if decision > says(&Effects::reading()) => Reading::Asks,
-            _ => Reading::Allowed,
+            Decision::Ask if says(&Effects::reading()) < Decision::Ask => Reading::Asks,
+            Decision::Ask | Decision::Allow => Reading::Allowed,
         }
     }
 }
