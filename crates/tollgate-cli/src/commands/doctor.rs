@@ -22,6 +22,7 @@ use crate::{
     exit::{Exit, Fault},
     hooks::{Hooks, Inert},
     mocks::{self, Loaded, Wanted},
+    store::Found,
     words, world,
 };
 
@@ -33,6 +34,7 @@ struct Report {
     roots: Vec<PathBuf>,
     concurrency: Option<usize>,
     results: Option<Results>,
+    store: Option<Found>,
     /// Where what the file tools change is kept for `tollgate undo`.
     undo: Option<PathBuf>,
     sandbox: Option<Confinement>,
@@ -155,6 +157,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     let results = world::results_folder(shared, environment).and_then(|folder| {
         usable(&folder).map(|()| Results { exists: folder.exists(), folder }).map_err(&mut note).ok()
     });
+    let store = Found::look(environment).map_err(&mut note).ok().flatten();
     let rules: Vec<_> = flags
         .iter()
         .map(|rule| Rule {
@@ -188,6 +191,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         roots,
         concurrency,
         results,
+        store,
         undo: world::undo_folder(environment),
         sandbox: sandbox.as_ref().map(confinement),
         tools: loaded.registry.specs().count(),
@@ -311,6 +315,9 @@ fn told(report: &Report) -> String {
     if let Some(Results { folder, exists }) = &report.results {
         let made = if *exists { "" } else { " (made on first use)" };
         line("results", &format!("{}{made}", folder.display()));
+    }
+    if let Some(store) = &report.store {
+        line("store", &store.told());
     }
     if let Some(folder) = &report.undo {
         line("undo", &format!("{} (what file tools changed)", folder.display()));

@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::{World, tools};
 
@@ -24,13 +24,14 @@ fn a_bare_machine_is_healthy_and_told_what_is_missing() {
              root         {}\n  \
              concurrency  10 calls of a batch at once (TOLLGATE_MAX_CONCURRENCY)\n  \
              results      {1}/.local/share/tollgate/results (made on first use)\n  \
+             store        {1}/.local/share/tollgate/ledger.db (made on first use)\n  \
              undo         {1}/.local/share/tollgate/undo (what file tools changed)\n  \
              asking       nobody can be asked from this command line\n  \
              hint:        no rules are given: what needs a yes is refused, with exit code 4; give --allow RULE.",
             env!("CARGO_PKG_VERSION"),
             here.display(),
         )
-        .replacen(&format!("{}/.local", here.display()), &format!("{}/.local", world.path().display()), 2)
+        .replacen(&format!("{}/.local", here.display()), &format!("{}/.local", world.path().display()), 3)
     );
 }
 
@@ -63,7 +64,9 @@ fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
         report,
         json!({
             "version": env!("CARGO_PKG_VERSION"), "ok": true, "roots": [world.path().canonicalize().unwrap()],
-            "concurrency": 10, "results": {"folder": "kept", "exists": false}, "undo": world.path().join(".local/share/tollgate/undo"),
+            "concurrency": 10, "results": {"folder": "kept", "exists": false},
+            "store": {"place": world.path().join(".local/share/tollgate/ledger.db"), "bytes": null, "keyed_from_outside": false},
+            "undo": world.path().join(".local/share/tollgate/undo"),
             "tools": 2,
             "mocks": [{"file": "mocks.json", "tools": 2, "routes": ["reading"], "set_aside": [{"tool": "bare", "reason":
                 "it has no schema of its arguments (`input_schema`, `inputSchema` or `parameters`)"}]}],
@@ -125,4 +128,22 @@ fn version_and_help_are_data() {
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
         assert!(ran.out.contains("--mocks <FILE>"), "{args:?}");
     }
+}
+
+#[test]
+fn doctor_says_where_the_store_is_and_what_is_wrong_with_it() {
+    let world = World::with(&tools(&[("pay", json!({}))]));
+    let fresh = world.run(&["doctor", "--json"]).json();
+    assert_eq!(fresh["store"]["bytes"], Value::Null);
+    assert!(!world.path().join(".local/share/tollgate/ledger.db").exists(), "looking makes nothing");
+    world.allowed(&["call", "pay"]);
+    assert!(world.run(&["doctor", "--json"]).json()["store"]["bytes"].as_i64() > Some(0));
+    assert!(world.run(&["doctor"]).out.contains("ledger.db ("));
+    let home = world.path().join(".local/share/tollgate");
+    for file in ["ledger.db-wal", "ledger.db-shm"] {
+        let _ = std::fs::remove_file(home.join(file));
+    }
+    std::fs::write(home.join("ledger.db"), "no database").unwrap();
+    let broken = world.run(&["doctor"]);
+    assert!(broken.code == Some(1) && broken.out.contains("is damaged"), "{broken:?}");
 }
