@@ -67,6 +67,47 @@ pub(crate) fn fault(error: &StoreError) -> Fault {
     Fault::input(error.to_string(), error.hint())
 }
 
+/// What doctor tells of the store.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct Found {
+    /// The folder, or that there is a server.
+    place: String,
+    /// Bytes of the database; nothing while it was not made.
+    bytes: Option<i64>,
+    /// True when its key is not kept with it.
+    keyed_from_outside: bool,
+}
+
+impl Found {
+    /// Looks: opens a store that is there, which gives calls of dead programs their end, and makes none.
+    pub(crate) fn look(environment: &Environment) -> Result<Option<Self>, Fault> {
+        let Some(place) = place(environment)? else { return Ok(None) };
+        let shown = match place.database() {
+            Some(file) => file.display().to_string(),
+            None => "PostgreSQL (TOLLGATE_STORE)".to_owned(),
+        };
+        let keyed_from_outside = environment.store_key.is_some() || environment.store_key_file.is_some();
+        let bytes = if place.exists() {
+            let store = Store::open(place).map_err(|error| fault(&error))?;
+            let size = store.size().map_err(|error| fault(&error));
+            store.close();
+            Some(size?)
+        } else {
+            None
+        };
+        Ok(Some(Self { place: shown, bytes, keyed_from_outside }))
+    }
+
+    pub(crate) fn told(&self) -> String {
+        let size = match self.bytes {
+            None => "made on first use".to_owned(),
+            Some(bytes) => format!("{} KiB", bytes / 1_024),
+        };
+        let key = if self.keyed_from_outside { ", keyed from outside" } else { "" };
+        format!("{} ({size}{key})", self.place)
+    }
+}
+
 /// Records the calls of one command. Opens nothing before the first call.
 pub(crate) struct Recorder {
     store: Option<LazyStore>,

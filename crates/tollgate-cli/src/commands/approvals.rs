@@ -7,6 +7,7 @@ use tollgate_store::LazyStore;
 use crate::{
     approver::show,
     args::{AnswerQuestion, Approvals, Environment, HowLong, Shared, Word},
+    commands::trace::time,
     exit::{Exit, Fault},
     store, words, world,
 };
@@ -44,10 +45,12 @@ fn list(waiting: &[Pending], shared: &Shared) -> Result<Exit, Fault> {
         words::talk("no question waits for a person.");
     }
     for pending in waiting {
-        let minutes = pending.expires_ms.saturating_sub(pending.asked_ms) / 60_000;
+        let at = |ms: u64| time(i64::try_from(ms).unwrap_or(i64::MAX));
         words::data(&format!(
-            "{}   to be answered within {minutes} minutes of being asked\n{}  how far an always or a never could reach:\n{}",
+            "{}   asked {}, to be answered until {}\n{}  how far an always or a never could reach:\n{}",
             pending.id,
+            at(pending.asked_ms),
+            at(pending.expires_ms),
             show::pending(pending),
             show::reaches(&pending.reaches)
         ))?;

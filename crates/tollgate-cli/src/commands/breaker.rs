@@ -25,9 +25,17 @@ pub(crate) fn run(command: &BreakerCommand, shared: &Shared) -> Result<Exit, Fau
     store.close();
     let lines = done.map_err(|error| store::fault(&error))?;
     if lines.is_empty() {
-        if matches!(command, BreakerCommand::List(_)) {
-            words::talk("note: every breaker is closed.");
-        }
+        words::talk(&match command {
+            BreakerCommand::List(_) => "note: every breaker is closed.".to_owned(),
+            BreakerCommand::Open(of) => {
+                let what = words::visible(&of.what);
+                format!(
+                    "open: {} is not called until `tollgate breaker reset {what}`.",
+                    words::visible(&key(&of.what).to_string())
+                )
+            }
+            BreakerCommand::Reset(of) => format!("closed: {}.", words::visible(&key(&of.what).to_string())),
+        });
         return Ok(Exit::Done);
     }
     words::data(&lines.join("\n")).map(|()| Exit::Done)

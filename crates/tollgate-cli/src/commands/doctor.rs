@@ -24,6 +24,7 @@ use crate::{
     mocks::{self, Loaded, Wanted},
     run::{model::KEYS, settings::Settings},
     sandbox::Asked,
+    store::Found,
     words, world,
 };
 
@@ -35,6 +36,7 @@ struct Report {
     roots: Vec<PathBuf>,
     concurrency: Option<usize>,
     results: Option<Results>,
+    store: Option<Found>,
     /// Where what the file tools change is kept for `tollgate undo`.
     undo: Option<PathBuf>,
     sandbox: Option<Confinement>,
@@ -172,6 +174,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     let results = world::results_folder(shared, environment).and_then(|folder| {
         usable(&folder).map(|()| Results { exists: folder.exists(), folder }).map_err(&mut note).ok()
     });
+    let store = Found::look(environment).map_err(&mut note).ok().flatten();
     let rules: Vec<_> = flags
         .iter()
         .map(|rule| Rule {
@@ -219,6 +222,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         roots,
         concurrency,
         results,
+        store,
         undo: world::undo_folder(environment),
         sandbox: sandbox.as_ref().zip(asked.as_ref()).map(|(sandbox, asked)| confinement(sandbox, asked)),
         tools: loaded.registry.specs().count(),
@@ -370,6 +374,9 @@ fn told(report: &Report) -> String {
     if let Some(Results { folder, exists }) = &report.results {
         let made = if *exists { "" } else { " (made on first use)" };
         line("results", &format!("{}{made}", folder.display()));
+    }
+    if let Some(store) = &report.store {
+        line("store", &store.told());
     }
     if let Some(folder) = &report.undo {
         line("undo", &format!("{} (what file tools changed)", folder.display()));

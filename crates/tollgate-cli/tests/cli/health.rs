@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::{World, tools};
 
@@ -24,6 +24,7 @@ fn a_bare_machine_is_healthy_and_told_what_is_missing() {
              root         {}\n  \
              concurrency  10 calls of a batch at once (TOLLGATE_MAX_CONCURRENCY)\n  \
              results      {1}/.local/share/tollgate/results (made on first use)\n  \
+             store        {1}/.local/share/tollgate/ledger.db (made on first use)\n  \
              undo         {1}/.local/share/tollgate/undo (what file tools changed)\n  \
              model keys   none is set\n  \
              asking       nobody can be asked from this command line\n  \
@@ -33,7 +34,7 @@ fn a_bare_machine_is_healthy_and_told_what_is_missing() {
             env!("CARGO_PKG_VERSION"),
             here.display(),
         )
-        .replacen(&format!("{}/.local", here.display()), &format!("{}/.local", world.path().display()), 2)
+        .replacen(&format!("{}/.local", here.display()), &format!("{}/.local", world.path().display()), 3)
     );
 }
 
@@ -66,7 +67,9 @@ fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
         report,
         json!({
             "version": env!("CARGO_PKG_VERSION"), "ok": true, "roots": [world.path().canonicalize().unwrap()],
-            "concurrency": 10, "results": {"folder": "kept", "exists": false}, "undo": world.path().join(".local/share/tollgate/undo"),
+            "concurrency": 10, "results": {"folder": "kept", "exists": false},
+            "store": {"place": world.path().join(".local/share/tollgate/ledger.db"), "bytes": null, "keyed_from_outside": false},
+            "undo": world.path().join(".local/share/tollgate/undo"),
             "tools": 2,
             "mocks": [{"file": "mocks.json", "tools": 2, "routes": ["reading"], "set_aside": [{"tool": "bare", "reason":
                 "it has no schema of its arguments (`input_schema`, `inputSchema` or `parameters`)"}]}],
@@ -139,4 +142,22 @@ fn model_keys_are_named_and_what_they_hold_is_not() {
     let ran = crate::world::Ran::from(output);
     assert!(ran.out.contains("  model keys   OPENAI_API_KEY\n"), "{}", ran.out);
     assert!(!ran.out.contains("secret") && !ran.out.contains("no model key"), "{}", ran.out);
+}
+
+#[test]
+fn doctor_says_where_the_store_is_and_what_is_wrong_with_it() {
+    let world = World::with(&tools(&[("pay", json!({}))]));
+    let fresh = world.run(&["doctor", "--json"]).json();
+    assert_eq!(fresh["store"]["bytes"], Value::Null);
+    assert!(!world.path().join(".local/share/tollgate/ledger.db").exists(), "looking makes nothing");
+    world.allowed(&["call", "pay"]);
+    assert!(world.run(&["doctor", "--json"]).json()["store"]["bytes"].as_i64() > Some(0));
+    assert!(world.run(&["doctor"]).out.contains("ledger.db ("));
+    let home = world.path().join(".local/share/tollgate");
+    for file in ["ledger.db-wal", "ledger.db-shm"] {
+        let _ = std::fs::remove_file(home.join(file));
+    }
+    std::fs::write(home.join("ledger.db"), "no database").unwrap();
+    let broken = world.run(&["doctor"]);
+    assert!(broken.code == Some(1) && broken.out.contains("is damaged"), "{broken:?}");
 }

@@ -196,7 +196,7 @@ fn tell(place: &str, patience: Duration, error: &postgres::Error) -> StoreError 
 /// True for a handshake that did not come about. The client tells a server without TLS only by its words.
 fn is_about_tls(cause: &(dyn Error + 'static)) -> bool {
     let inner = cause.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
-    inner.is_some_and(|inner| inner.is::<rustls::Error>())
+    matches!(inner, Some(inner) if inner.is::<rustls::Error>())
         || cause.is::<rustls::Error>()
         || cause.to_string().contains("server does not support TLS")
 }

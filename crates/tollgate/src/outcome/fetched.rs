@@ -21,11 +21,11 @@ const MOST: usize = 8;
 pub(crate) struct Fetched {
     store: Arc<dyn ResultStore>,
     caller: Caller,
-    at_hand: HashMap<ResultRef, Content>,
+    at_hand: HashMap<ResultRef, AtHand>,
 }
 
-struct Content {
-    content: Arc<[u8]>,
+struct AtHand {
+    whole: Arc<[u8]>,
     bytes: u64,
     trust: Trust,
 }
@@ -53,14 +53,14 @@ impl Fetched {
     }
 }
 
-fn read(store: &dyn ResultStore, result: &ResultRef, caller: &Caller) -> Result<Content, StoreFault> {
+fn read(store: &dyn ResultStore, result: &ResultRef, caller: &Caller) -> Result<AtHand, StoreFault> {
     let Opened { content, bytes, trust } = store.open(result, caller)?;
     let mut whole = Vec::new();
     // One that is too long is refused by its length alone.
     if bytes <= LONGEST_SOURCE {
         content.take(LONGEST_SOURCE).read_to_end(&mut whole)?;
     }
-    Ok(Content { content: whole.into(), bytes, trust })
+    Ok(AtHand { whole: whole.into(), bytes, trust })
 }
 
 /// Everything in the text that looks like a reference, each once.
@@ -95,8 +95,8 @@ impl ResultStore for Fetched {
 
     fn open(&self, result: &ResultRef, caller: &Caller) -> Result<Opened, StoreFault> {
         match self.at_hand.get(result).filter(|_| *caller == self.caller) {
-            Some(Content { content, bytes, trust }) => {
-                Ok(Opened { content: Box::new(Cursor::new(content.clone())), bytes: *bytes, trust: *trust })
+            Some(AtHand { whole, bytes, trust }) => {
+                Ok(Opened { content: Box::new(Cursor::new(whole.clone())), bytes: *bytes, trust: *trust })
             }
             None => self.store.open(result, caller),
         }

@@ -83,7 +83,7 @@ fn prune(wanted: &TracePrune, shared: &Shared, store: &Store) -> Result<Exit, Fa
 }
 
 /// A time for people: UTC, to the second.
-fn time(ms: i64) -> String {
+pub(in crate::commands) fn time(ms: i64) -> String {
     let (days, second) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000) / 1_000);
     // Days since 1970 to a date, by the civil calendar.
     let z = days + 719_468;
