@@ -225,7 +225,7 @@ async fn gateway_http() {
     let mut config =
         tollgate_mcp::ServerConfig::stdio(name, program, [super::SERVER.to_owned(), "rmcp-stdio".to_owned()]);
     config.trust = true;
-    let upstreams = Upstreams::new([config], &Wiring::new(Arc::new(HostLauncher::new(std::env::vars_os()))));
+    let upstreams = Upstreams::new([config], Wiring::new(Arc::new(HostLauncher::new(std::env::vars_os()))));
     upstreams.connect(Wanted::All).await;
     let registry = upstreams.register(Registry::new()).registry;
     let rules = Rules::new().allow("@up/put").expect("a rule");
