@@ -1,5 +1,6 @@
 //! Real servers as upstreams: installed once below `target/`, or skipped with a line that says why.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends there")]
 #![expect(clippy::disallowed_methods, reason = "servers and the program are started as a person starts them")]
 
 use std::{

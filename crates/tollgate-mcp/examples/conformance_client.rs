@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut config = ServerConfig::http(ServerName::new("suite")?, url);
     config.timeouts.start = Duration::from_secs(20);
     if let Endpoint::Http { oauth, .. } = &mut config.endpoint {
-        *oauth = given();
+        *oauth = Some(given());
     }
     let mut wiring = Wiring::new(Arc::new(Nothing));
     wiring.elicitor = Arc::new(Defaults);
@@ -101,14 +101,14 @@ fn wanted_calls() -> Option<Vec<(String, Value)>> {
 }
 
 /// What the suite says was set up at the issuer beforehand.
-fn given() -> Option<OAuth> {
+fn given() -> OAuth {
     let context = context();
     let client_id = context.get("client_id").and_then(Value::as_str).unwrap_or(DOCUMENT).to_owned();
-    Some(OAuth {
+    OAuth {
         client_id: Some(client_id),
         client_secret: context.get("client_secret").and_then(Value::as_str).map(str::to_owned),
         scopes: Vec::new(),
-    })
+    }
 }
 
 /// Does what a person does in a browser: goes to the address, and comes back with what it sends back.

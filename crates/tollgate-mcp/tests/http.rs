@@ -1,5 +1,15 @@
 //! Servers behind streamable HTTP: both generations, sessions that end, streams that break off, logins.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    clippy::match_bool,
+    clippy::items_after_statements,
+    reason = "a test that cannot go on ends there, and reads as it is told"
+)]
+
 mod support;
 
 use std::{

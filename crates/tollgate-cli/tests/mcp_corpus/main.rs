@@ -2,6 +2,21 @@
 //!
 //! `MCP_CORPUS` names another file of cases; `MCP_CASE` picks one.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    clippy::match_bool,
+    clippy::unused_self,
+    clippy::cast_possible_truncation,
+    clippy::struct_excessive_bools,
+    clippy::type_complexity,
+    clippy::semicolon_if_nothing_returned,
+    clippy::redundant_closure_for_method_calls,
+    clippy::to_string_in_format_args,
+    reason = "a test that cannot go on ends there, and reads as it is told"
+)]
 #![expect(clippy::disallowed_methods, reason = "a test reads which cases it is to run")]
 
 mod server;
