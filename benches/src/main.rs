@@ -14,10 +14,15 @@ mod stream;
 mod shell;
 mod store;
 mod run;
-mod ask;
 mod agent;
+mod ask;
+mod mcp;
 
 fn main() {
+    let mut words = std::env::args().skip(1);
+    if words.next().as_deref() == Some(mcp::SERVER) {
+        return mcp::serve(&words.next().unwrap_or_default());
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     // Processes first: starting one copies the page tables of whatever the others leave behind. Then memory, whose
     // growth that would hide.
@@ -33,8 +38,9 @@ fn main() {
         ("Files and search", files::rows(&runtime)),
         ("A streamed turn of one megabyte", stream::rows()),
         ("The store (SQLite)", store::rows()),
-        ("A question to a model", ask::rows()),
         ("The loop", agent::rows()),
+        ("A question to a model", ask::rows()),
+        ("MCP", mcp::rows()),
     ];
     let good = tables.map(|(title, rows)| table::print(title, &rows));
     std::process::exit(i32::from(good.contains(&false)));

@@ -80,7 +80,7 @@ impl Walker {
                 spawner: None,
                 redactor: None,
             },
-            records: Records { ledger, results: None },
+            records: Records { ledger, results: None, spawner: None },
         }
     }
 

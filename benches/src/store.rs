@@ -192,6 +192,20 @@ fn million() -> Vec<Row> {
     let tree = RunTrace::of("run-500", &entries);
     let shown = began.elapsed();
     assert_eq!(tree.calls.len(), usize::try_from(MILLION / RUNS).expect("few"));
+    let before = store.size().expect("a size");
+    let began = Instant::now();
+    let report = store.verify().expect("reads");
+    let verified = began.elapsed();
+    assert!(report.is_whole());
+    let began = Instant::now();
+    let pruned = store.prune(Duration::ZERO).expect("prunes");
+    let (took, after) = (began.elapsed(), store.size().expect("a size"));
+    assert_eq!(pruned.runs, usize::try_from(RUNS).expect("few"));
+    println!(
+        "store: a million calls in {} MB: verified in {verified:.1?}, pruned in {took:.1?}, {} MB left",
+        before >> 20,
+        after >> 20
+    );
     store.close();
     vec![
         Row::ratio(

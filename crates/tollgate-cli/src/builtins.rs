@@ -1,33 +1,39 @@
 //! The built-in tools. They are there unless mocks take their place: with `--mocks` nothing real can happen.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use tollgate::{Registry, catalog::RegistryError};
 use tollgate_tools::{
-    command::Shell,
+    command::{Guard, Lasts, Reading, Shell},
     files::Files,
     journal::Journal,
     process::Environment as ChildEnvironment,
-    sandbox::{Level, Sandbox},
+    sandbox::Sandbox,
     search::Search,
 };
 
 use crate::{args::Environment, exit::Fault, mocks::Wanted, world};
 
-/// True for a file that a search of its folder must leave out.
-pub(crate) type Withheld = Box<dyn Fn(&Path) -> bool + Send + Sync>;
-
 /// What holds the built-in tools.
 pub(crate) struct Held {
     pub(crate) sandbox: Sandbox,
-    pub(crate) withheld: Withheld,
+    pub(crate) guard: Guard,
+    /// Variables that commands get beside the usual ones.
+    pub(crate) environment: Vec<String>,
+}
+
+impl Held {
+    /// For a command that only looks at definitions: nothing is run or searched.
+    pub(crate) fn definitions() -> Self {
+        Self { sandbox: Sandbox::probed(), guard: Guard::open(), environment: Vec::new() }
+    }
 }
 
 /// The built-in tools a command needs.
 pub(crate) fn registry(wanted: Wanted<'_>, held: Held) -> Result<Registry, Fault> {
-    let Held { sandbox, withheld } = held;
-    let shell = shell(sandbox);
-    let search = Search::new().withholding(move |path| withheld(path));
+    let guard = held.guard.clone();
+    let search = Search::new().withholding(move |path| guard.says(path) > Reading::Allowed);
+    let shell = shell(held, wanted);
     let register = |only| register(&shell, &search, only);
     let registered = match wanted {
         Wanted::Tool(name) => match register(Some(name)) {
@@ -49,20 +55,12 @@ fn register(shell: &Arc<Shell>, search: &Search, only: Option<&str>) -> Result<R
 }
 
 /// The shell tools, with what a child may know of our environment.
-fn shell(sandbox: Sandbox) -> Arc<Shell> {
+fn shell(held: Held, wanted: Wanted<'_>) -> Arc<Shell> {
     let environment = Environment::read();
-    let children = ChildEnvironment::of(environment.variables.iter().cloned(), [""; 0]);
-    Shell::in_sandbox(children, environment.home, sandbox)
-}
-
-/// The best sandbox of this machine, and the level below which nothing runs.
-pub(crate) fn sandbox(environment: &Environment) -> Result<Sandbox, Fault> {
-    let Some(given) = &environment.sandbox_required else { return Ok(Sandbox::probed()) };
-    let level = given.to_str().and_then(Level::parse).ok_or_else(|| {
-        let message = format!("TOLLGATE_SANDBOX_REQUIRED is {}, which is no level", given.display());
-        Fault::usage(message, "set it to L1, L2 or L3, or unset it.")
-    })?;
-    Ok(Sandbox::probed().required(level))
+    let children = ChildEnvironment::of(environment.variables.iter().cloned(), &held.environment);
+    // A program that was started for one call ends with it.
+    let lasts = if matches!(wanted, Wanted::Tool(_)) { Lasts::Call } else { Lasts::Session };
+    Shell::lasting(children, environment.home, held.sandbox, held.guard, lasts)
 }
 
 /// What the tools changed, in the folder of the person's own data.

@@ -34,10 +34,15 @@ impl Config {
         Ok(Self { policy, own: own_places(environment), loaded })
     }
 
-    /// What no tool may touch here, as it is written and as what it really is.
+    /// What no tool may touch here.
     pub(crate) fn protection(&self) -> Protection {
+        Protection::with_own(self.own())
+    }
+
+    /// Every place of ours, as it is written and as what it really is.
+    pub(crate) fn own(&self) -> impl Iterator<Item = PathBuf> {
         let real = self.own.iter().filter_map(|place| place.canonicalize().ok());
-        Protection::with_own(self.own.iter().cloned().chain(real))
+        self.own.iter().cloned().chain(real)
     }
 }
 
@@ -66,7 +71,7 @@ pub(crate) fn sources(shared: &Shared, environment: &Environment, working: &Path
         working: read.then(|| working.to_owned()),
         trust: data_folder(environment).map(|folder| folder.join("trust.json")),
         home: environment.home.clone(),
-        sections: ["hook"].into_iter().chain(SECTIONS).collect(),
+        sections: ["hook", "sandbox", tollgate_mcp::config::SECTION].into_iter().chain(SECTIONS).collect(),
     }
 }
 

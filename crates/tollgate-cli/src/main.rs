@@ -2,12 +2,16 @@
 
 use std::process::ExitCode;
 
+use tollgate_tools::process::{ON_A_LEASH, become_leashed};
+
 mod args;
 mod exit;
 mod words;
 mod mocks;
 mod config;
 mod hooks;
+mod sandbox;
+mod servers;
 mod builtins;
 mod store;
 mod world;
@@ -18,6 +22,14 @@ mod run;
 mod commands;
 
 fn main() -> ExitCode {
+    if let Some(exit) = sandbox::inner() {
+        return exit;
+    }
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == ON_A_LEASH) {
+        words::talk(&format!("error: {}", become_leashed(words)));
+        return ExitCode::from(127);
+    }
     exit::quiet_panics();
     let exit = std::panic::catch_unwind(|| match args::read() {
         Ok((command, shared)) => commands::run(command, &shared).unwrap_or_else(|fault| fault.tell()),

@@ -14,7 +14,6 @@ use tollgate::{
 };
 
 use crate::{
-    args::Environment,
     builtins::{self, Held},
     exit::Fault,
 };
@@ -62,8 +61,7 @@ impl Loaded {
 
     /// The same for a command that only looks at definitions: nothing is searched, so nothing is withheld.
     pub(crate) fn definitions(paths: &[PathBuf]) -> Result<Self, Fault> {
-        let sandbox = builtins::sandbox(&Environment::read())?;
-        Self::load(paths, Wanted::All, Held { sandbox, withheld: Box::new(|_| true) })
+        Self::load(paths, Wanted::All, Held::definitions())
     }
 
     /// Registers what was parsed.

@@ -2,8 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use tollgate::{Builder, Settled, Tollgate, tool::RunId};
-use tollgate_store::{LazyStore, Place, Store, StoreError, Watch};
+use tollgate::{
+    Builder, Settled, Tollgate,
+    guard::{Run, TraceParent},
+    tool::RunId,
+};
+use tollgate_store::{LazyStore, ModelTurn, Place, Store, StoreError, Watch};
 
 use crate::{
     args::{Environment, Shared},
@@ -19,7 +23,23 @@ pub(crate) fn place(environment: &Environment) -> Result<Option<Place>, Fault> {
         None => Place::folder(home),
         Some(url) => Place::postgres(url.to_string_lossy(), home).map_err(|error| fault(&error))?,
     };
+    let place = match key(environment)? {
+        None => place,
+        Some(key) => place.keyed(&key).map_err(|error| fault(&error))?,
+    };
     Ok(Some(place))
+}
+
+/// A key from outside the store, where one was given.
+fn key(environment: &Environment) -> Result<Option<String>, Fault> {
+    let Some(file) = &environment.store_key_file else {
+        return Ok(environment.store_key.as_ref().map(|key| key.to_string_lossy().into_owned()));
+    };
+    let key = std::fs::read_to_string(file).map_err(|error| {
+        let message = format!("TOLLGATE_STORE_KEY_FILE {} cannot be read: {error}", file.display());
+        Fault::usage(message, "make it with `openssl rand -hex 32`, readable by you alone.")
+    })?;
+    Ok(Some(key))
 }
 
 /// The store, for commands that look into it.
@@ -59,6 +79,11 @@ impl Recorder {
         Ok(Self { store: place.map(LazyStore::new), watch: Mutex::default() })
     }
 
+    /// The store, where there is one.
+    pub(crate) fn store(&self) -> Option<&LazyStore> {
+        self.store.as_ref()
+    }
+
     /// The gate, with the store as its ledger.
     pub(crate) fn on(&self, builder: Builder) -> Builder {
         match &self.store {
@@ -72,21 +97,50 @@ impl Recorder {
         self.store.is_some()
     }
 
+    /// Notes what the model's turn took, where its calls were recorded.
+    pub(crate) fn model(&self, run: &RunId, turn: u32, of: &ModelTurn) {
+        if let Some(Ok(store)) = self.store.as_ref().and_then(LazyStore::opened) {
+            store.model_turn(run, turn, of);
+        }
+    }
+
     pub(crate) fn watch(&self, gate: &Tollgate) {
         let watch = self.store.as_ref().map(|store| store.watch(gate));
         *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = watch;
     }
 
+    /// Notes which trace of others the run is a part of, and why it came to its end, where anything of it was recorded.
+    pub(crate) fn ended(&self, run: &RunId, under: Option<TraceParent>, reason: Option<&str>) {
+        if let Some(Ok(store)) = self.store.as_ref().and_then(LazyStore::opened) {
+            if let Some(under) = under {
+                store.traced(run, under);
+            }
+            if let Some(reason) = reason {
+                store.stopped(run, reason);
+            }
+        }
+    }
+
     /// The answers were printed: notes that, and writes what is left. Says what could not be recorded.
-    pub(crate) fn finish(&self, run: &RunId, turn: u32, answers: &[Settled]) {
+    pub(crate) fn finish(&self, run: &Run, turn: u32, answers: &[Settled]) {
+        self.ended(run.id(), run.traced_under(), None);
+        if let Some(Ok(store)) = self.store.as_ref().and_then(LazyStore::opened) {
+            let ids: Vec<&str> = answers.iter().map(|answer| answer.id.as_str()).collect();
+            if !ids.is_empty() {
+                store.delivered(run.id(), turn, &ids);
+            }
+        }
+        self.close();
+    }
+
+    /// Writes what is left, and says what could not be recorded.
+    pub(crate) fn close(&self) {
         let watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(watch) = watch {
             watch.finish();
         }
         match self.store.as_ref().and_then(LazyStore::opened) {
             Some(Ok(store)) => {
-                let ids: Vec<&str> = answers.iter().map(|answer| answer.id.as_str()).collect();
-                store.delivered(run, turn, &ids);
                 if store.recovered() > 0 {
                     words::talk(&format!(
                         "note: {} calls of a program that ended too early are now recorded as ended; `tollgate trace list` shows them.",

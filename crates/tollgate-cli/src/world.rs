@@ -5,23 +5,24 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::{Value, json};
 use tollgate::{
-    Effects, Registry, Scope, Tollgate, ToolSpec,
-    guard::{Run, TokioSpawner, Workspace},
+    Registry, Scope, Tollgate, ToolSpec,
+    guard::{Run, TokioSpawner, TraceParent, Workspace},
     outcome::{FolderResults, Offloaded},
-    policy::{Desk, Digest, Layers, Policy as _, Query, Stance},
+    policy::{Approver, Desk, Digest, Stance},
     tool::{Caller, Isolation, Origin, Route},
 };
+use tollgate_store::LazyStore;
 
 use crate::{
-    approver::{Asking, FolderDesk, Terminal},
+    approver::{Asking, Desks, FolderDesk, Terminal},
     args::{Environment, Shared},
-    builtins::{self, Held, Withheld},
+    builtins::Held,
     config::{self, Config},
     exit::Fault,
     hooks::Hooks,
     mocks::{Loaded, Wanted},
+    sandbox::{self, Asked},
     store::Recorder,
 };
 
@@ -50,23 +51,51 @@ impl World {
         more: impl FnOnce(Registry) -> Result<Registry, Fault>,
     ) -> Result<Self, Fault> {
         let environment = Environment::read();
+        let recorder = Recorder::new(shared, &environment)?;
+        let asking = Asking::new(shared.on_ask, desk(&environment, recorder.store()));
+        let (terminal, interactive) = (asking.terminal().cloned(), asking.is_interactive());
+        let world = Self::assemble(shared, wanted, recorder, (asking, interactive), more)?;
+        Ok(Self { terminal, ..world })
+    }
+
+    /// The same, with somebody else to ask, who is told where questions can wait.
+    pub(crate) fn build_asking<A: Approver + Clone>(
+        shared: &Shared,
+        wanted: Wanted<'_>,
+        asking: impl FnOnce(Option<Arc<dyn Desk>>) -> A,
+    ) -> Result<(Self, A), Fault> {
+        let environment = Environment::read();
+        let recorder = Recorder::new(shared, &environment)?;
+        let asking = asking(desk(&environment, recorder.store()));
+        let world = Self::assemble(shared, wanted, recorder, (asking.clone(), false), Ok)?;
+        Ok((world, asking))
+    }
+
+    fn assemble(
+        shared: &Shared,
+        wanted: Wanted<'_>,
+        recorder: Recorder,
+        (asking, interactive): (impl Approver, bool),
+        more: impl FnOnce(Registry) -> Result<Registry, Fault>,
+    ) -> Result<Self, Fault> {
+        let environment = Environment::read();
         let cap = concurrency(&environment)?;
-        let mut scope = scope(shared)?;
+        let mut scope = scope(shared, &environment)?;
         let config = Config::load(shared, &environment, scope.cwd())?;
         scope.protection = config.protection();
-        let asking = Asking::new(shared.on_ask, desk(&environment));
-        scope.interactive = asking.is_interactive();
-        let terminal = asking.terminal().cloned();
+        scope.interactive = interactive;
         let hooks = Hooks::load(&config.loaded, &environment)?;
         hooks.tell_inert();
-        let sandbox = builtins::sandbox(&environment)?;
+        let asked = Asked::load(&config.loaded, &environment)?;
+        asked.tell_inert();
+        let sandbox = asked.sandbox();
         if shared.mocks.is_empty() {
             let found = sandbox.clone();
-            scope.sandbox =
-                Isolation::found_by(move || format!("{} for commands", found.level().name()).into());
+            scope.sandbox = Isolation::found_by(move || found.word().into());
         }
         let scope = Arc::new(scope);
-        let held = Held { sandbox, withheld: withheld(&config.policy, &scope) };
+        let guard = sandbox::guard(&config, &scope);
+        let held = Held { sandbox, guard, environment: asked.config.environment };
         let mut loaded = Loaded::load(&shared.mocks, wanted, held)?;
         loaded.registry = more(loaded.registry)?;
         let results = results_folder(shared, &environment);
@@ -81,9 +110,8 @@ impl World {
         if let (Some(folder), Some(spawner)) = (&results, TokioSpawner::current()) {
             builder = builder.results(FolderResults::new(folder, Arc::new(spawner)));
         }
-        let recorder = Recorder::new(shared, &environment)?;
         let gate = recorder.on(builder).build();
-        Ok(Self { gate, scope, loaded, config, recorder, terminal, results })
+        Ok(Self { gate, scope, loaded, config, recorder, terminal: None, results })
     }
 
     /// Where long results are kept, for whoever puts more of them aside.
@@ -135,9 +163,10 @@ pub(crate) fn given_rules(shared: &Shared) -> impl Iterator<Item = (&'static str
         .flat_map(|(option, stance, rules)| rules.iter().map(move |rule| (option, stance, rule.as_str())))
 }
 
-pub(crate) fn scope(shared: &Shared) -> Result<Scope, Fault> {
+pub(crate) fn scope(shared: &Shared, environment: &Environment) -> Result<Scope, Fault> {
     let roots = roots(shared)?;
-    let mut scope = Scope::new(Run::new(run_id()), Workspace::with_roots(working_folder(&roots), roots));
+    let mut scope =
+        Scope::new(traced(run_id(), environment), Workspace::with_roots(working_folder(&roots), roots));
     scope.route = shared.route.as_ref().map(Route::new);
     if let Some(caller) = &shared.caller {
         scope.caller = Caller::new(caller);
@@ -152,19 +181,14 @@ pub(crate) fn scope(shared: &Shared) -> Result<Scope, Fault> {
     Ok(scope)
 }
 
-/// Files that a search of their folder leaves out: what the rules say of reading one is stricter than what they say
-/// of the search itself.
-fn withheld(policy: &Layers, scope: &Arc<Scope>) -> Withheld {
-    let (policy, scope) = (policy.clone(), scope.clone());
-    let Ok(mut search) = ToolSpec::new("grep", "", json!({"type": "object"})) else {
-        return Box::new(|_| true);
-    };
-    search.requires_permission = false;
-    Box::new(move |path| {
-        let says =
-            |effects: &Effects| policy.decide(&Query::new(&search, &Value::Null, effects, &scope)).decision;
-        says(&Effects::reading().reads(path)) > says(&Effects::reading())
-    })
+/// A run that is a part of the trace the environment names. What is no `traceparent` is passed over, as the
+/// specification says: it never stops a program.
+pub(crate) fn traced(id: impl AsRef<str>, environment: &Environment) -> Run {
+    let run = Run::builder(id);
+    match environment.traceparent.as_ref().and_then(|text| TraceParent::parse(text.to_str()?)) {
+        Some(under) => run.traced(under).build(),
+        None => run.build(),
+    }
 }
 
 /// The folders calls may touch, with every link resolved.
@@ -194,9 +218,15 @@ pub(crate) fn working_folder(roots: &[PathBuf]) -> PathBuf {
 }
 
 /// Where questions wait for a person; `None` when nothing says where a person's files are.
-pub(crate) fn desk(environment: &Environment) -> Option<Arc<dyn Desk>> {
-    let folder = config::data_folder(environment)?.join("approvals");
-    Some(Arc::new(FolderDesk::new(folder)))
+///
+/// In the store, where calls are recorded; in a folder of its own, where they are not. Both are looked into.
+pub(crate) fn desk(environment: &Environment, store: Option<&LazyStore>) -> Option<Arc<dyn Desk>> {
+    let folder: Arc<dyn Desk> =
+        Arc::new(FolderDesk::new(config::data_folder(environment)?.join("approvals")));
+    Some(match store {
+        Some(store) => Arc::new(Desks::new(Arc::new(store.clone()), [folder])),
+        None => folder,
+    })
 }
 
 /// Where long results are kept; `None` when nothing says where a person's files are.

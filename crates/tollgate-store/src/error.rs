@@ -49,6 +49,17 @@ pub enum StoreError {
         /// Where it is.
         place: String,
     },
+    /// A key from outside that is none.
+    #[error("the key given for the store is not 64 hexadecimal digits")]
+    BadKey,
+    /// The server cannot be reached the way the URL asks for.
+    #[error("the connection to {place} is not safe: {why}")]
+    Tls {
+        /// Where it is.
+        place: String,
+        /// What is wrong.
+        why: String,
+    },
     /// Another process kept the store locked for too long.
     #[error("the store {place} is busy: another process has held it for longer than {waited:?}")]
     Busy {
@@ -96,7 +107,11 @@ impl StoreError {
             Self::Full { .. } => "free some room, or run `tollgate trace prune`.",
             Self::ReadOnly { .. } => "set TOLLGATE_HOME to a folder that can be written, or use --no-store.",
             Self::Key { .. } => {
-                "put the file `store.key` back, or move `ledger.db` aside to begin a new store."
+                "put the file `store.key` back or give the key it was made with (TOLLGATE_STORE_KEY_FILE), or move `ledger.db` aside to begin a new store."
+            }
+            Self::BadKey => "make one with `openssl rand -hex 32`, and keep it where the store is not.",
+            Self::Tls { .. } => {
+                "give the server a certificate your system trusts or name its root with sslrootcert=FILE; sslmode=disable sends everything in the clear."
             }
             Self::Busy { .. } => "see which process uses the store, and end it if it hangs.",
             Self::Fenced => "look up what the unfinished calls did before repeating them.",

@@ -12,27 +12,44 @@ use sha2::{Digest, Sha256};
 
 use crate::{StoreError, db::Db, place::Place, schema};
 
-/// 32 secret bytes. Kept in `store.key` beside the database, or where there is no folder of its own, inside it.
+/// 32 secret bytes: given from outside, or kept in `store.key` beside the database, or where there is no folder of its
+/// own, inside it. Only a given one keeps whoever can write the store from writing a chain of their own.
 #[derive(Clone)]
-pub(crate) struct Key([u8; 32]);
+pub(crate) struct Key {
+    bytes: [u8; 32],
+    /// Keyed already: what is the same for every hash is computed once.
+    mac: Hmac<Sha256>,
+}
 
 /// A link of the chain.
 pub(crate) type Link = [u8; 32];
+
+impl From<[u8; 32]> for Key {
+    fn from(bytes: [u8; 32]) -> Self {
+        // Any length is a legal key.
+        let mac = Hmac::<Sha256>::new_from_slice(&bytes).unwrap_or_else(|_| unreachable!());
+        Self { bytes, mac }
+    }
+}
 
 impl Key {
     /// The key of a store; made on first use. A key that is not the one the records were made with is an error:
     /// with it no earlier call would be known again.
     pub(crate) fn of(place: &Place, db: &mut dyn Db) -> Result<Self, StoreError> {
         let known = schema::meta(db, "key_check")?;
-        let key = match place.key_file() {
-            Some(file) => match read(&file)? {
+        let key = match (place.given_key(), place.key_file()) {
+            (Some(given), _) => Self::from(given),
+            (None, Some(file)) => match read(&file)? {
                 Some(key) => key,
                 None if known.is_some() => return Err(StoreError::Key { place: place.shown() }),
                 None => write(&file, fresh()?)?,
             },
-            None => {
-                let text = schema::meta_once(db, "key", &hex(&fresh()?.0))?;
-                unhex(&text).map(Self).ok_or(StoreError::Key { place: place.shown() })?
+            (None, None) if known.is_some() && schema::meta(db, "key")?.is_none() => {
+                return Err(StoreError::Key { place: place.shown() });
+            }
+            (None, None) => {
+                let text = schema::meta_once(db, "key", &hex(&fresh()?.bytes))?;
+                unhex(&text).map(Self::from).ok_or(StoreError::Key { place: place.shown() })?
             }
         };
         let check = hex(&key.mac(b"check", &[])[..8]);
@@ -44,8 +61,7 @@ impl Key {
 
     /// A keyed hash: tells equal things, and nothing else.
     pub(crate) fn mac(&self, purpose: &[u8], parts: &[&[u8]]) -> Link {
-        // Any length is a legal key.
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).unwrap_or_else(|_| unreachable!());
+        let mut mac = self.mac.clone();
         mac.update(&(purpose.len() as u64).to_le_bytes());
         mac.update(purpose);
         for part in parts {
@@ -69,7 +85,7 @@ fn fresh() -> Result<Key, StoreError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
         .map_err(|error| StoreError::Database(format!("the machine has no random numbers: {error}")))?;
-    Ok(Key(bytes))
+    Ok(Key::from(bytes))
 }
 
 fn read(file: &Path) -> Result<Option<Key>, StoreError> {
@@ -81,7 +97,7 @@ fn read(file: &Path) -> Result<Option<Key>, StoreError> {
     };
     let mut text = String::new();
     open.read_to_string(&mut text).map_err(fault)?;
-    let key = unhex(text.trim()).map(Key);
+    let key = unhex(text.trim()).map(Key::from);
     key.map(Some).ok_or_else(|| StoreError::Key { place: file.display().to_string() })
 }
 
@@ -91,7 +107,7 @@ fn write(file: &Path, key: Key) -> Result<Key, StoreError> {
     let part = file.with_extension(format!("part-{}", std::process::id()));
     let written = (|| {
         let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
-        out.write_all(hex(&key.0).as_bytes())?;
+        out.write_all(hex(&key.bytes).as_bytes())?;
         out.sync_all()?;
         match std::fs::hard_link(&part, file) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
@@ -111,7 +127,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn unhex(text: &str) -> Option<[u8; 32]> {
+pub(crate) fn unhex(text: &str) -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
     if text.len() != 64 || !text.is_ascii() {
         return None;

@@ -44,7 +44,7 @@ impl LazyStore {
         self.inner.store.get().map(Result::as_ref)
     }
 
-    fn ready(&self) -> Result<&Store, LedgerFault> {
+    pub(crate) fn ready(&self) -> Result<&Store, LedgerFault> {
         self.get().map_err(|error| LedgerFault(Box::new(error.again())))
     }
 }

@@ -13,7 +13,7 @@ use tollgate::{
 use crate::{
     Store, StoreError,
     book::{Claimed, Ended, Ending, State, Tally, Wanted},
-    failpoint, record,
+    clean, failpoint, record,
     writer::Op,
 };
 
@@ -167,9 +167,4 @@ fn restore(stored: &[u8]) -> Result<Settled, StoreError> {
 
 fn fault(error: StoreError) -> LedgerFault {
     LedgerFault(Box::new(error))
-}
-
-/// No database keeps a NUL in a text.
-fn clean(text: &str) -> String {
-    text.replace('\0', "\u{2400}")
 }

@@ -17,6 +17,9 @@ mod ledger;
 mod lazy;
 mod watch;
 mod breakers;
+mod questions;
+mod spending;
+mod turns;
 mod trace;
 mod tree;
 mod verify;
@@ -31,9 +34,11 @@ pub use place::Place;
 pub use prune::Pruned;
 pub use record::Line;
 pub use result_read::ResultRead;
+pub use spending::RunSpent;
 pub use store::{Settings, Store};
 pub use trace::{Entry, RunSummary};
-pub use tree::{CallTrace, RunTrace};
+pub use tree::{CallTrace, QuestionTrace, RunTrace};
+pub use turns::ModelTurn;
 pub use verify::{Broken, Report};
 pub use watch::Watch;
 
@@ -41,4 +46,9 @@ pub use watch::Watch;
 fn now_ms() -> i64 {
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// No database keeps a NUL in a text.
+fn clean(text: &str) -> String {
+    text.replace('\0', "\u{2400}")
 }

@@ -19,12 +19,23 @@ use crate::{
 pub struct Place {
     folder: PathBuf,
     url: Option<String>,
+    key: Option<GivenKey>,
+}
+
+/// A key from outside the store. Never shown.
+#[derive(Clone, PartialEq, Eq)]
+struct GivenKey([u8; 32]);
+
+impl std::fmt::Debug for GivenKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a given key")
+    }
 }
 
 impl Place {
     /// A store in a folder: the database `ledger.db`, the key, and the results.
     pub fn folder(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), url: None }
+        Self { folder: folder.into(), url: None, key: None }
     }
 
     /// The ledger behind a `postgres://` URL; results stay in `folder`.
@@ -37,7 +48,14 @@ impl Place {
         if cfg!(not(feature = "postgres")) {
             return Err(StoreError::NoPostgres);
         }
-        Ok(Self { folder: folder.into(), url: Some(url) })
+        Ok(Self { folder: folder.into(), url: Some(url), key: None })
+    }
+
+    /// The same place, its records keyed with this key, 64 hexadecimal digits, which the store itself never holds: then
+    /// nobody who can only read and write the store can forge the chain. A store keeps to the key it was made with.
+    pub fn keyed(mut self, key: &str) -> Result<Self, StoreError> {
+        self.key = Some(GivenKey(crate::key::unhex(key.trim()).ok_or(StoreError::BadKey)?));
+        Ok(self)
     }
 
     /// The folder.
@@ -66,6 +84,10 @@ impl Place {
             Some(_) => "behind the postgres URL".to_owned(),
             None => self.folder.display().to_string(),
         }
+    }
+
+    pub(crate) fn given_key(&self) -> Option<[u8; 32]> {
+        self.key.as_ref().map(|key| key.0)
     }
 
     pub(crate) fn key_file(&self) -> Option<PathBuf> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Store, StoreError, db::Param, key::digest, now_ms};
+use crate::{Store, StoreError, book::Tx, db::Param, key::digest, now_ms};
 
 /// What was taken out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -21,33 +21,67 @@ impl Store {
     /// their calls are forgotten with them: the same key would run again.
     pub fn prune(&self, age: Duration) -> Result<Pruned, StoreError> {
         let before = now_ms().saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
-        self.write_blocking(move |tx| {
-            let mut pruned = Pruned::default();
-            let runs = tx.db().query(
-                "SELECT run FROM runs WHERE latest < $1
-                 AND run NOT IN (SELECT run FROM calls WHERE state IN (0, 1))",
-                &[Param::Int(before)],
-            )?;
-            for row in &runs {
-                let run = row.text(0)?;
-                let rows = tx.db().query(
-                    "SELECT seq, body FROM journal WHERE run = $1 AND records >= 0",
-                    &[Param::Text(run)],
-                )?;
-                for row in rows {
-                    let body = row.blob(1)?;
-                    pruned.bytes += i64::try_from(body.len()).unwrap_or(0);
-                    pruned.rows += 1;
-                    tx.db().execute(
-                        "UPDATE journal SET records = -1, body = $1 WHERE seq = $2",
-                        &[Param::Blob(&digest(body)), Param::Int(row.int(0)?)],
-                    )?;
-                }
-                tx.db().execute("DELETE FROM calls WHERE run = $1", &[Param::Text(run)])?;
-                tx.db().execute("DELETE FROM runs WHERE run = $1", &[Param::Text(run)])?;
-                pruned.runs += 1;
+        let mut pruned = Pruned::default();
+        // In short steps: nobody who records a call meanwhile waits for all of it.
+        let mut after = String::new();
+        loop {
+            let from = after.clone();
+            let step = self.write_blocking(move |tx| shorten(tx, before, &from))?;
+            pruned.rows += step.rows;
+            pruned.bytes += step.bytes;
+            match step.last {
+                Some(last) => after = last,
+                None => break,
             }
-            Ok(pruned)
-        })
+        }
+        pruned.runs = self.write_blocking(move |tx| forget(tx, before))?;
+        if pruned.rows > 0 {
+            self.read(|db| db.shrink())?;
+        }
+        Ok(pruned)
     }
+}
+
+/// Runs that are old and have no open call.
+const OLD: &str =
+    "SELECT run FROM runs WHERE latest < $1 AND run NOT IN (SELECT run FROM calls WHERE state IN (0, 1))";
+
+/// Runs looked at in one step.
+const STEP: usize = 50;
+
+struct Step {
+    rows: usize,
+    bytes: i64,
+    /// The last run of the step; `None` when there was none.
+    last: Option<String>,
+}
+
+/// Leaves only the hash of each record of the next few old runs.
+fn shorten(tx: &mut Tx<'_>, before: i64, after: &str) -> Result<Step, StoreError> {
+    let mut step = Step { rows: 0, bytes: 0, last: None };
+    let sql = format!("{OLD} AND run > $2 ORDER BY run LIMIT {STEP}");
+    for row in tx.db().query(&sql, &[Param::Int(before), Param::Text(after)])? {
+        let run = row.text(0)?;
+        let bodies = "SELECT seq, body FROM journal WHERE run = $1 AND records >= 0";
+        for row in tx.db().query(bodies, &[Param::Text(run)])? {
+            let body = row.blob(1)?;
+            step.bytes += i64::try_from(body.len()).unwrap_or(0);
+            step.rows += 1;
+            tx.db().execute(
+                "UPDATE journal SET records = -1, body = $1 WHERE seq = $2",
+                &[Param::Blob(&digest(body)), Param::Int(row.int(0)?)],
+            )?;
+        }
+        step.last = Some(run.to_owned());
+    }
+    Ok(step)
+}
+
+/// Forgets the old runs themselves, their keys and what they spent.
+fn forget(tx: &mut Tx<'_>, before: i64) -> Result<usize, StoreError> {
+    for table in ["spent", "calls"] {
+        tx.db().execute(&format!("DELETE FROM {table} WHERE run IN ({OLD})"), &[Param::Int(before)])?;
+    }
+    let runs = tx.db().execute(&format!("DELETE FROM runs WHERE run IN ({OLD})"), &[Param::Int(before)])?;
+    Ok(usize::try_from(runs).unwrap_or(usize::MAX))
 }

@@ -8,11 +8,13 @@ use std::{borrow::Cow, io::Write as _};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tollgate::{
-    guard::{CallRecord, End, InputRecord},
+    guard::{CallRecord, End, InputRecord, TraceParent},
     outcome::{NotStored, Redactor, Status},
+    policy::Pending,
+    tool::Concurrency,
 };
 
-use crate::{book::Tally, now_ms};
+use crate::{ModelTurn, book::Tally, now_ms};
 
 /// Longer arguments are recorded by length alone.
 const LONGEST_INPUT: usize = 256 << 10;
@@ -40,7 +42,8 @@ pub(crate) fn ids_of(owner: i64) -> (i64, i64) {
 /// A record as it is read back.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Line<'a> {
-    /// Which kind: `proposed`, `decided`, `started`, `settled`, `call`, `delivered`, `steps`.
+    /// Which kind: `proposed`, `decided`, `started`, `settled`, `call`, `delivered`, `steps`, `turn`, `asked`,
+    /// `answered`, `model`, `traced`, `stopped`.
     #[serde(borrow)]
     pub r: Cow<'a, str>,
     /// The number of the call.
@@ -76,6 +79,9 @@ pub struct Line<'a> {
     /// Why the model says it called this.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Cow<'a, str>>,
+    /// The `traceparent` of whoever called.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Cow<'a, str>>,
     /// The caller's key.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Cow<'a, str>>,
@@ -94,6 +100,12 @@ pub struct Line<'a> {
     /// True when recovery wrote it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
+    /// The question it is about.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub q: Option<Cow<'a, str>>,
+    /// How well what ran was kept apart.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Cow<'a, str>>,
     /// Steps, as observers are told them.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<&'a RawValue>,
@@ -146,6 +158,18 @@ pub(crate) fn started(out: &mut Vec<u8>, id: i64) {
     let _ = writeln!(out, r#"{{"r":"started","i":{id},"at":{}}}"#, now_ms());
 }
 
+/// How well what ran was kept apart. Only calls that may run anything are kept apart at all, and only after one of
+/// them ran is the answer known without looking.
+fn sandbox(out: &mut Vec<u8>, end: &End<'_>) {
+    let unsafe_one = end.call.effects.is_some_and(|effects| effects.concurrency == Concurrency::Unsafe);
+    if unsafe_one
+        && end.settled.attempts > 0
+        && let Some(word) = end.call.scope.sandbox.word()
+    {
+        text(out, "sandbox", word);
+    }
+}
+
 /// The end of a call that was noted. The answer whole: it may be asked for again.
 pub(crate) fn settled(
     out: &mut Vec<u8>,
@@ -154,7 +178,9 @@ pub(crate) fn settled(
     redactor: &Redactor,
 ) -> Result<(), NotStored> {
     let us = end.call.began.elapsed().as_micros();
-    let _ = write!(out, r#"{{"r":"settled","i":{id},"at":{},"us":{us},"a":"#, now_ms());
+    let _ = write!(out, r#"{{"r":"settled","i":{id},"at":{},"us":{us}"#, now_ms());
+    sandbox(out, end);
+    out.extend_from_slice(br#","a":"#);
     answer(out, end, None, redactor)?;
     out.extend_from_slice(b"}\n");
     Ok(())
@@ -195,6 +221,51 @@ fn answer(
         out.extend_from_slice(clean.as_bytes());
     }
     Ok(())
+}
+
+/// A question waits for somebody.
+pub(crate) fn asked(out: &mut Vec<u8>, id: &str, pending: &Pending) {
+    let _ = write!(out, r#"{{"r":"asked","at":{}"#, now_ms());
+    text(out, "q", id);
+    text(out, "c", &pending.call);
+    text(out, "tool", &pending.tool);
+    if let Some((rule, _)) = &pending.rule {
+        text(out, "by", rule);
+    }
+    if let Some(sandbox) = &pending.sandbox {
+        text(out, "sandbox", sandbox);
+    }
+    out.extend_from_slice(b"}\n");
+}
+
+/// Somebody answered it. `reply` is JSON.
+pub(crate) fn answered(out: &mut Vec<u8>, pending: &Pending, reply: &[u8]) {
+    let _ = write!(out, r#"{{"r":"answered","at":{}"#, now_ms());
+    text(out, "q", &pending.id);
+    text(out, "c", &pending.call);
+    text(out, "tool", &pending.tool);
+    out.extend_from_slice(br#","steps":"#);
+    out.extend_from_slice(reply);
+    out.extend_from_slice(b"}\n");
+}
+
+/// A model was asked for a turn, and this is what it took.
+pub(crate) fn model(out: &mut Vec<u8>, turn: u32, of: &ModelTurn) {
+    let _ = write!(out, r#"{{"r":"model","at":{},"t":{turn},"steps":"#, now_ms());
+    let _ = serde_json::to_writer(&mut *out, of);
+    out.extend_from_slice(b"}\n");
+}
+
+/// The run is a part of a larger trace.
+pub(crate) fn traced(out: &mut Vec<u8>, under: TraceParent) {
+    let _ = writeln!(out, r#"{{"r":"traced","at":{},"by":"{under}"}}"#, now_ms());
+}
+
+/// The run came to its end.
+pub(crate) fn stopped(out: &mut Vec<u8>, reason: &str) {
+    let _ = write!(out, r#"{{"r":"stopped","at":{}"#, now_ms());
+    text(out, "by", reason);
+    out.extend_from_slice(b"}\n");
 }
 
 /// Answers were handed to whoever asked.
@@ -253,6 +324,9 @@ fn subject(out: &mut Vec<u8>, call: &CallRecord<'_>) {
     }
     if let Some(agent) = &call.scope.agent {
         text(out, "agent", agent);
+    }
+    if let Some(parent) = &call.scope.traceparent {
+        text(out, "parent", parent);
     }
 }
 

@@ -13,8 +13,12 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 ///
 /// `journal` is the ledger: append-only, one row for all records of one run in one commit, each row chained to the
 /// one before. `calls` says where every call that needed a claim stands; its row and the journal's change in the same
-/// transaction. `owners` are processes that have, or had, the store open.
-const MIGRATIONS: [&str; 1] = ["
+/// transaction. `owners` are processes that have, or had, the store open. `questions` wait for a person. `spent` counts
+/// what runs with a budget have used: the row without a tool is the whole run.
+///
+/// `INTEGER PRIMARY KEY` is the row's own place in SQLite, and `BIGINT` in PostgreSQL. A key that is free stands in no
+/// row of `calls`, so that an end changes no index but the one of open calls.
+const MIGRATIONS: [&str; 2] = ["
     CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
     CREATE TABLE head (one BIGINT PRIMARY KEY, seq BIGINT NOT NULL, mac BLOB NOT NULL, owner BIGINT NOT NULL);
     CREATE TABLE owners (
@@ -36,6 +40,30 @@ const MIGRATIONS: [&str; 1] = ["
         kind TEXT NOT NULL, name TEXT NOT NULL, failures BIGINT NOT NULL, opened BIGINT NOT NULL,
         until BIGINT NOT NULL, PRIMARY KEY (kind, name));
     INSERT INTO head (one, seq, mac, owner) VALUES (1, 0, '', 0);
+", "
+    CREATE TABLE calls_2 (
+        id INTEGER PRIMARY KEY, run TEXT NOT NULL, caller TEXT NOT NULL, key TEXT, fingerprint BLOB,
+        state BIGINT NOT NULL, seq BIGINT NOT NULL);
+    INSERT INTO calls_2 (id, run, caller, key, fingerprint, state, seq)
+        SELECT id, run, caller, CASE WHEN state IN (1, 2, 3) THEN key END, fingerprint, state, seq FROM calls;
+    DROP TABLE calls;
+    ALTER TABLE calls_2 RENAME TO calls;
+    CREATE UNIQUE INDEX calls_held ON calls (caller, key);
+    CREATE INDEX calls_open ON calls (id) WHERE state IN (0, 1);
+    CREATE TABLE journal_2 (
+        seq INTEGER PRIMARY KEY, run TEXT NOT NULL, at BIGINT NOT NULL, records BIGINT NOT NULL,
+        body BLOB NOT NULL, mac BLOB NOT NULL);
+    INSERT INTO journal_2 (seq, run, at, records, body, mac)
+        SELECT seq, run, at, records, body, mac FROM journal;
+    DROP TABLE journal;
+    ALTER TABLE journal_2 RENAME TO journal;
+    CREATE INDEX journal_run ON journal (run, seq);
+    CREATE TABLE questions (
+        digest TEXT PRIMARY KEY, id TEXT NOT NULL, run TEXT NOT NULL, asked BIGINT NOT NULL,
+        expires BIGINT NOT NULL, body BLOB NOT NULL, reply BLOB);
+    CREATE TABLE spent (
+        run TEXT NOT NULL, tool TEXT NOT NULL, calls BIGINT NOT NULL, micros BIGINT NOT NULL,
+        tokens BIGINT NOT NULL, money BIGINT NOT NULL, PRIMARY KEY (run, tool));
 "];
 
 /// Brings the tables to this program's version, or says why not.

@@ -17,7 +17,7 @@ use crate::{
     key::Key,
     place::Place,
     schema,
-    writer::{Desk, Op, Writer},
+    writer::{Desk, Op, Work, Writer},
 };
 
 /// What the writer will say of work that was handed in.
@@ -80,6 +80,7 @@ impl Store {
         let recovered = recover_gone(&mut *db, &key)?;
         let owner = book::register(&mut *db)?;
         let desk = Arc::new(Desk::new(owner));
+        desk.shelf.look(&mut *db)?;
         let writer = Writer {
             place: place.clone(),
             db,
@@ -89,6 +90,7 @@ impl Store {
             patience: settings.patience(),
             desk: desk.clone(),
             holders: Holders::default(),
+            began: std::time::Instant::now(),
         };
         let thread = std::thread::Builder::new().name("tollgate-store".to_owned()).spawn(|| writer.run());
         let thread = thread.map_err(|source| StoreError::Io { path: place.path().to_owned(), source })?;
@@ -141,31 +143,47 @@ impl Store {
         &self,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let answer = self.hand_in(work)?;
+        let answer = self.hand_in(work, Durability::Full)?;
         answer.await.map_err(|_| StoreError::Closed)?.and_then(unpack)
     }
 
-    /// The same for callers outside a runtime.
+    /// The same without a sync of its own: done when it returns, durable with the next start or end of a call.
+    pub(crate) async fn write_lazily<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let answer = self.hand_in(work, Durability::Lazy)?;
+        answer.await.map_err(|_| StoreError::Closed)?.and_then(unpack)
+    }
+
+    /// The durable one, for callers outside a runtime.
     pub(crate) fn write_blocking<T: Send + 'static>(
         &self,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let answer = self.hand_in(work)?;
+        let answer = self.hand_in(work, Durability::Full)?;
         answer.blocking_recv().map_err(|_| StoreError::Closed)?.and_then(unpack)
     }
 
-    /// The same, waited for by nobody. What fails is not told: for what can be done without.
-    pub(crate) fn hand_over(&self, work: impl FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send + 'static) {
-        drop(self.hand_in(work));
+    /// Work that nobody waits for, done with the next commit. Where writing fails it is tried again; what the
+    /// database will not take is given up and not told: for what can be done without.
+    pub(crate) fn hand_over(
+        &self,
+        mut work: impl FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send + 'static,
+    ) {
+        let work: Work = Box::new(move |tx| work(tx).map(|()| Box::new(()) as _));
+        // Closed only when its process ends.
+        let _ = self.inner.desk.queue.push(Op::Do { work, sync: Durability::Lazy, reply: None });
     }
 
     fn hand_in<T: Send + 'static>(
         &self,
         mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        sync: Durability,
     ) -> Result<Answer, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let work = Box::new(move |tx: &mut Tx<'_>| work(tx).map(|done| Box::new(done) as _));
-        self.inner.desk.queue.push(Op::Do { work, reply })?;
+        let work: Work = Box::new(move |tx| work(tx).map(|done| Box::new(done) as _));
+        self.inner.desk.queue.push(Op::Do { work, sync, reply: Some(reply) })?;
         Ok(answer)
     }
 

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
-use crate::{Entry, Line};
+use tollgate::Settled;
+
+use crate::{Entry, Line, ModelTurn};
 
 /// A run, as far as it is recorded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -18,9 +20,41 @@ pub struct RunTrace {
     /// What concerned a whole turn: batches, and steps that were missed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Value>,
+    /// What the model's turns took, as the loop told it: the turn, and what it was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<(u32, ModelTurn)>,
+    /// Questions that waited for a person.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<QuestionTrace>,
+    /// The span of a larger trace it is a child of (`traceparent`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traced_under: Option<String>,
+    /// Why the run ended, where somebody told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
     /// Rows whose records were pruned.
     #[serde(skip_serializing_if = "is_zero")]
     pub pruned: usize,
+}
+
+/// One question that was parked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct QuestionTrace {
+    /// What it was answered by.
+    pub id: String,
+    /// The call it is about.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+    /// When it was asked, in milliseconds since 1970.
+    pub asked_ms: i64,
+    /// When it was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_ms: Option<i64>,
+    /// What was said.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub reply: Value,
 }
 
 /// One call.
@@ -64,6 +98,12 @@ pub struct CallTrace {
     pub took_us: Option<u64>,
     /// The answer.
     pub answer: Value,
+    /// The hash of the whole result; of one that was put aside, of what was put aside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+    /// How well what ran was kept apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// True when its program ended before it did, and recovery wrote the end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
@@ -91,6 +131,13 @@ impl RunTrace {
                 "turn" => tree.turns.extend(line.steps.map(value)),
                 "steps" => tree.take_steps(&line),
                 "delivered" => tree.take_delivery(&line),
+                "asked" | "answered" => tree.take_question(&line),
+                "traced" => tree.traced_under = line.by.as_deref().map(str::to_owned),
+                "stopped" => tree.stopped = line.by.as_deref().map(str::to_owned),
+                "model" => {
+                    let of = line.steps.and_then(|of| serde_json::from_str(of.get()).ok());
+                    tree.models.extend(of.map(|of| (line.t.unwrap_or(0), of)));
+                }
                 "call" => {
                     let mut call = asked(&line);
                     call.by = line.by.as_deref().map(str::to_owned);
@@ -129,6 +176,19 @@ impl RunTrace {
         let id = line.c.as_deref().unwrap_or_default();
         if let Some(call) = self.calls.iter_mut().find(|call| call.id == id && call.steps.is_empty()) {
             call.steps = steps;
+        }
+    }
+
+    fn take_question(&mut self, line: &Line<'_>) {
+        let text = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().unwrap_or_default().to_owned();
+        let id = text(&line.q);
+        if line.r == "asked" {
+            let (call, tool) = (text(&line.c), text(&line.tool));
+            let asked_ms = line.at;
+            self.questions.push(QuestionTrace { id, call, tool, asked_ms, ..QuestionTrace::default() });
+        } else if let Some(asked) = self.questions.iter_mut().rfind(|asked| asked.id == id) {
+            asked.answered_ms = Some(line.at);
+            asked.reply = line.steps.map(value).unwrap_or_default();
         }
     }
 
@@ -171,6 +231,8 @@ fn end(call: &mut CallTrace, line: &Line<'_>) {
     call.took_us = line.us;
     call.recovered = line.recovered;
     call.answer = line.a.map(value).unwrap_or_default();
+    call.sandbox = line.sandbox.as_deref().map(str::to_owned);
+    call.evidence = line.a.and_then(evidence);
     let name = |field: &str| call.answer[field].as_str().unwrap_or_default().to_owned();
     if call.id.is_empty() {
         call.id = name("id");
@@ -178,6 +240,14 @@ fn end(call: &mut CallTrace, line: &Line<'_>) {
     if call.tool.is_empty() {
         call.tool = name("tool");
     }
+}
+
+/// Of what was put aside it is the reference; of anything else that is recorded whole, it is computed here.
+fn evidence(answer: &RawValue) -> Option<String> {
+    let settled = Settled::restore(answer.get().as_bytes()).ok()?;
+    settled.output()?;
+    let aside = settled.offloaded.as_ref().and_then(|offloaded| offloaded.result.as_ref());
+    Some(aside.map_or_else(|| settled.evidence_ref().as_str().to_owned(), |kept| kept.as_str().to_owned()))
 }
 
 fn value(raw: &RawValue) -> Value {

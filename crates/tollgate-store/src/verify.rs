@@ -43,8 +43,8 @@ impl Report {
     /// What this can and cannot prove, for people.
     pub fn honestly() -> &'static str {
         "A whole chain shows that no row was changed, moved or taken out of the middle by anyone without the \
-         store's key. It cannot show that nobody with the key (whoever can read the store's folder) wrote a new \
-         chain, nor that rows were not cut off at the end, unless you compare the head with one noted elsewhere; \
+         store's key. It cannot show that nobody with the key wrote a new chain (whoever can read the store has it, \
+         unless it was given from outside with TOLLGATE_STORE_KEY_FILE), nor that rows were not cut off at the end, unless you compare the head with one noted elsewhere; \
          and it says nothing about calls that were never recorded."
     }
 }

@@ -2,12 +2,16 @@
 //! built-in tools.
 
 pub mod process;
+mod section;
 pub mod hook_command;
 pub mod shell;
 pub mod sandbox;
 pub mod command;
 pub mod beneath;
 mod blocking;
+mod builtin;
 pub mod journal;
 pub mod files;
 pub mod search;
+
+pub use section::BadSection;

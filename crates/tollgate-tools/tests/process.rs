@@ -168,7 +168,7 @@ fn a_process_whose_runtime_is_gone_is_killed_and_leaves_no_zombie() {
 #[tokio::test]
 async fn a_long_lived_process_is_talked_to_and_stopped() {
     let (mut running, mut pipes) = shell("cat").start().await.unwrap();
-    pipes.stdin.write_all(b"ping\n").await.unwrap();
+    pipes.stdin.as_mut().unwrap().write_all(b"ping\n").await.unwrap();
     let mut answer = [0; 5];
     pipes.stdout.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"ping\n");

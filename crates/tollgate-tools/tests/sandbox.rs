@@ -90,6 +90,8 @@ impl World {
 
     /// Runs the attempt inside, then looks from outside. True when it got out.
     fn escapes(&self, case: &Value, sandbox: &Sandbox) -> (bool, String) {
+        let open = sandbox.clone().with_network();
+        let sandbox = if case["network"] == true { &open } else { sandbox };
         let root = self.folder.path().join("root");
         let confined = if case["confined"] == "reading" { Confined::Reading } else { Confined::Writing };
         let line = match case["python"].as_str() {
@@ -112,7 +114,12 @@ impl World {
         let out = case["escaped"].as_str().is_some_and(|check| {
             let mut look = Command::new("bash");
             look.args(["-c", check]).envs(self.variables()).stdout(Stdio::null()).stderr(Stdio::null());
-            look.status().unwrap().success()
+            // What was told to end may take a moment on a busy machine; a survivor is still there after it.
+            let looks = if check.starts_with("pgrep") { 20 } else { 1 };
+            (0..looks).all(|again| {
+                std::thread::sleep(Duration::from_millis(if again == 0 { 0 } else { 100 }));
+                look.status().unwrap().success()
+            })
         });
         (out || ended.stdout.text().contains("ESCAPED"), said)
     }
@@ -226,4 +233,41 @@ fn a_level_that_is_required_and_not_there_refuses() {
     let refusal = sandbox.allowed().unwrap_err();
     assert_eq!(refusal.code, tollgate::outcome::RefusalCode::SandboxUnavailable);
     assert!(refusal.hint.is_some());
+}
+
+/// Run by the test below, with a terminal.
+#[test]
+fn a_terminal_is_out_of_reach_at_this_level() {
+    let Ok(level) = std::env::var("TOLLGATE_TEST_TERMINAL") else { return };
+    assert!(
+        Command::new("bash").args(["-c", "exec 3<>/dev/tty"]).status().unwrap().success(),
+        "there is one"
+    );
+    let sandbox = Sandbox::at(Level::parse(&level).unwrap());
+    let line = "for t in /dev/tty /dev/pts/[0-9]* /proc/$PPID/fd/0; do (exec 3<>$t && test -t 3) && echo ESCAPED; done";
+    let (escaped, said) = World::new().escapes(&serde_json::json!({ "try": line }), &sandbox);
+    assert!(!escaped, "{said}");
+}
+
+#[test]
+fn no_level_lets_a_command_open_the_terminal_a_person_answers_at() {
+    let own = std::env::current_exe().unwrap();
+    for level in [Level::L2, Level::L3] {
+        if Sandbox::probed().found().level < level {
+            println!("skipped: no {}: {:?}", level.name(), Sandbox::probed().found().missing);
+            continue;
+        }
+        let line = format!("'{}' --exact a_terminal_is_out_of_reach_at_this_level", own.display());
+        let mut run = Command::new("script");
+        run.args(["-qec", &line, "/dev/null"])
+            .env("TOLLGATE_TEST_TERMINAL", level.name())
+            .stdin(Stdio::null());
+        match run.output() {
+            Ok(ran) => {
+                let said = String::from_utf8_lossy(&ran.stdout);
+                assert!(ran.status.success() && said.contains("1 passed"), "{}: {said}", level.name());
+            }
+            Err(error) => println!("skipped: script cannot be run: {error}"),
+        }
+    }
 }

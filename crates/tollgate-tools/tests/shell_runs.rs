@@ -19,7 +19,7 @@ use tollgate::{
     policy::{Decision, Policy, Query, Verdict},
 };
 use tollgate_tools::{
-    command::Shell,
+    command::{Guard, Lasts, Reading, Shell},
     process::Environment,
     sandbox::{Level, Sandbox},
 };
@@ -54,9 +54,18 @@ impl World {
     }
 
     fn of(sandbox: Sandbox) -> Self {
+        Self::guarded(sandbox, Guard::open())
+    }
+
+    fn guarded(sandbox: Sandbox, guard: Guard) -> Self {
         let folder = tempfile::Builder::new().prefix("tollgate-runs").tempdir_in("/var/tmp").unwrap();
+        Self::inside(folder, sandbox, guard)
+    }
+
+    fn inside(folder: tempfile::TempDir, sandbox: Sandbox, guard: Guard) -> Self {
         let environment = Environment::empty().with("PATH", "/usr/bin:/bin");
-        let registry = Shell::in_sandbox(environment, None, sandbox).register(Registry::new(), None).unwrap();
+        let shell = Shell::guarded(environment, None, sandbox, guard);
+        let registry = shell.register(Registry::new(), None).unwrap();
         let root = folder.path().canonicalize().unwrap();
         let workspace = Workspace::with_roots(root.clone(), vec![root]);
         let scope = Scope::new(Run::new("run"), workspace);
@@ -138,6 +147,8 @@ async fn there_is_no_terminal_no_input_and_no_environment_but_the_allowed() {
     let told = World::best().shell("cat; tty; env | sort | cut -d= -f1 | tr '\\n' ' '").await;
     assert!(text(&told, "stdout").starts_with("not a tty"), "{told}");
     assert!(!text(&told, "stdout").contains("CARGO"), "{told}");
+    // A pipe would have programs like rg read that, and not the folder.
+    assert_eq!(text(&World::best().shell("test -p /dev/stdin; echo $?").await, "stdout"), "1\n");
 }
 
 #[tokio::test]
@@ -153,15 +164,35 @@ async fn a_child_in_the_background_does_not_hold_the_call() {
 
 #[tokio::test]
 async fn a_child_in_a_session_of_its_own_ends_where_the_sandbox_allows() {
-    if Sandbox::probed().found().level < Level::L3 {
-        println!("skipped: this machine has no L3: {:?}", Sandbox::probed().found().missing);
+    for level in [Level::L2, Level::L3] {
+        if Sandbox::probed().found().level < level {
+            println!("skipped: no {}: {:?}", level.name(), Sandbox::probed().found().missing);
+            continue;
+        }
+        let world = World::at(level);
+        let (began, number) = (Instant::now(), long(&world));
+        world.shell(&format!("setsid sleep {number} & echo started")).await;
+        assert!(began.elapsed() < Duration::from_secs(5));
+        assert!(soon_gone(&number).await, "sleep {number} lives at {}", level.name());
+    }
+}
+
+#[tokio::test]
+async fn a_command_ends_its_own_and_leaves_its_neighbours_alone() {
+    if Sandbox::probed().found().level < Level::L2 {
+        println!("skipped: no L2: {:?}", Sandbox::probed().found().missing);
         return;
     }
-    let world = World::at(Level::L3);
-    let (began, number) = (Instant::now(), long(&world));
-    world.shell(&format!("setsid sleep {number} & echo started")).await;
-    assert!(began.elapsed() < Duration::from_secs(5));
-    assert!(soon_gone(&number).await, "sleep {number} lives");
+    let world = World::at(Level::L2);
+    let number = long(&world);
+    let job = world.told("shell", json!({ "command": format!("sleep {number}"), "background": true })).await;
+    world.shell("setsid true & true").await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let read = world.told("jobs", json!({ "action": "read", "job": job["job"] })).await;
+    assert_eq!(read["status"], "running");
+    assert!(lives(&number));
+    world.told("jobs", json!({ "action": "stop", "job": job["job"] })).await;
+    assert!(soon_gone(&number).await);
 }
 
 #[tokio::test]
@@ -197,8 +228,8 @@ async fn a_child_that_ignores_the_request_to_end_is_killed() {
 async fn a_gigabyte_passes_within_bounds() {
     let began = Instant::now();
     let before = resident();
-    let told = World::best().preview(json!({ "command": "head -c 1000000000 /dev/zero | tr '\\0' x" })).await;
-    assert!(told.contains("of 1000000000 bytes are left out"), "{told}");
+    let told = World::best().preview(json!({ "command": "seq 111111111" })).await;
+    assert!(told.contains("of 1000000008 bytes are left out"), "{told}");
     assert!(resident() < before + (64 << 10), "{before} KiB became {}", resident());
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
 }
@@ -237,6 +268,23 @@ async fn a_cancelled_call_ends_its_processes_and_is_answered() {
 }
 
 #[tokio::test]
+async fn where_nobody_comes_back_a_command_that_takes_too_long_is_ended_and_that_is_said() {
+    let mut world = World::best();
+    let environment = Environment::empty().with("PATH", "/usr/bin:/bin");
+    let shell = Shell::lasting(environment, None, Sandbox::probed(), Guard::open(), Lasts::Call);
+    world.gate = Tollgate::builder(shell.register(Registry::new(), None).unwrap()).policy(Yes).build();
+    let number = long(&world);
+    let told = world
+        .told("shell", json!({ "command": format!("echo on; sleep {number}"), "timeout_ms": 300 }))
+        .await;
+    assert_eq!((&told["status"], told.get("job")), (&json!("ended"), None), "{told}");
+    assert!(notes(&told).contains("not over after 300 ms") && text(&told, "stdout") == "on\n", "{told}");
+    assert!(soon_gone(&number).await);
+    let job = world.call("shell", json!({ "command": "true", "background": true })).await;
+    assert_eq!(job.refusal().unwrap().code, RefusalCode::InvalidValue);
+}
+
+#[tokio::test]
 async fn bytes_that_are_no_text_and_odd_arguments_are_answered() {
     let world = World::best();
     let told = world.shell("printf 'a\\377b'").await;
@@ -253,6 +301,93 @@ async fn bytes_that_are_no_text_and_odd_arguments_are_answered() {
     assert_eq!(refused(empty), Some(RefusalCode::InvalidArguments));
     let unparsed = world.shell("echo 'open").await;
     assert_ne!(unparsed["exit_code"], 0);
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_given_as_they_were() {
+    let world = World::best();
+    let told = world.shell("printf 'a\\377b'; echo text >&2").await;
+    let stretch = told["output"].as_array().unwrap().iter().find(|one| one["stream"] == "stdout").unwrap();
+    assert_eq!(stretch["base64"], "Yf9i");
+    assert!(told.get("job").is_none(), "everything is here: {told}");
+    // Too long to be given twice: the job that is over has them.
+    let long = world.shell("head -c 20000 /dev/zero | tr '\\0' '\\377'").await;
+    assert!(notes(&long).contains("base64"), "{}", notes(&long));
+    let read = json!({ "action": "read", "job": long["job"], "encoding": "base64", "offset": 19_998 });
+    let raw = world.told("jobs", read).await;
+    assert_eq!((&raw["base64"], &raw["total_bytes"]), (&json!("//8="), &json!(20_000)));
+    let odd = world.call("jobs", json!({ "action": "read", "job": long["job"], "offset": 3 })).await;
+    assert_eq!(odd.refusal().unwrap().code, RefusalCode::InvalidValue);
+}
+
+#[tokio::test]
+async fn a_command_does_not_read_what_a_rule_keeps_and_it_did_not_name() {
+    for level in [Level::L2, Level::L3] {
+        if Sandbox::probed().found().level < level {
+            println!("skipped: no {}: {:?}", level.name(), Sandbox::probed().found().missing);
+            continue;
+        }
+        let says = |path: &Path| match path.to_string_lossy() {
+            path if path.contains("/secrets/") => Reading::Denied,
+            path if path.ends_with(".env") => Reading::Asks,
+            _ => Reading::Allowed,
+        };
+        let world = World::guarded(Sandbox::at(level), Guard::new(true, says));
+        let root = world.folder.path();
+        std::fs::create_dir_all(root.join("secrets")).unwrap();
+        for (name, word) in [("a", "plain"), (".env", "asked"), ("secrets/x", "hushed")] {
+            std::fs::write(root.join(name), word).unwrap();
+        }
+        for line in ["grep -rh . .", "cat *", "cat .e* a"] {
+            let told = world.shell(line).await;
+            assert!(text(&told, "stdout").contains("plain"), "{} {line}: {told}", level.name());
+            let said = told["output"].to_string();
+            assert!(!said.contains("asked") && !said.contains("hushed"), "{} {line}: {said}", level.name());
+            assert!(notes(&told).contains("Kept from the command"), "{} {line}: {told}", level.name());
+        }
+        assert_eq!(
+            text(&world.shell("cat .env").await, "stdout"),
+            "asked",
+            "it was named, and so decided on"
+        );
+        if level == Level::L3 {
+            let told = world.shell("bash -c 'cat sec*/* > stolen'; echo done").await;
+            let stolen = std::fs::read_to_string(root.join("stolen")).unwrap();
+            assert_eq!(stolen, "", "{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn our_own_folders_are_kept_from_commands_even_inside_a_root() {
+    if Sandbox::probed().found().level < Level::L3 {
+        println!("skipped: no L3: {:?}", Sandbox::probed().found().missing);
+        return;
+    }
+    let folder = tempfile::Builder::new().prefix("tollgate-runs").tempdir_in("/var/tmp").unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(root.join("ours")).unwrap();
+    std::fs::write(root.join("ours/approvals"), "none").unwrap();
+    let guard = Guard::open().with_own([root.join("ours"), root.join("later")]);
+    let world = World::inside(folder, Sandbox::at(Level::L3), guard);
+    let line = "cat ours/*; echo yes > ours/approvals; echo yes > later/approvals; mkdir -p later && echo x > later/x; true";
+    let told = world.shell(line).await;
+    assert!(!text(&told, "stdout").contains("none"), "{told}");
+    assert_eq!(std::fs::read_to_string(root.join("ours/approvals")).unwrap(), "none");
+    assert!(!root.join("later/approvals").exists() && !root.join("later/x").exists());
+}
+
+#[tokio::test]
+async fn what_keeps_a_place_free_is_no_file_of_the_project() {
+    if Sandbox::probed().found().level < Level::L3 {
+        println!("skipped: no L3: {:?}", Sandbox::probed().found().missing);
+        return;
+    }
+    let world = World::at(Level::L3);
+    world.shell("git init -q .; echo x > real").await;
+    let told = world.shell("git add -A && git status --porcelain").await;
+    assert_eq!(text(&told, "stdout"), "A  real\n", "{told}");
+    assert!(!world.folder.path().join(".mcp.json").exists(), "it is gone with the command");
 }
 
 #[tokio::test]

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    call::{Call, Guards, Proposed, Records},
+    call::{Call, Guards, Lane, Proposed, Records},
     catalog::{Loaded, Registry, Snapshot, ToolSearch},
     dispatch::Turn,
     event::{Events, Subscription},
@@ -85,6 +86,16 @@ impl Tollgate {
     pub async fn call(&self, scope: &Arc<Scope>, call: Proposed) -> Settled {
         let pipeline = self.inner.pipeline.load();
         pipeline.run(Call::propose(call, 0, scope, &self.inner.events)).await
+    }
+
+    /// The same, until `token` says that nobody wants the answer any more: a call that has not started does not, and
+    /// a body that runs is stopped. Stopped or not, the call is answered. The run's own token counts no more then;
+    /// make this one its child where it should.
+    pub async fn call_until(&self, scope: &Arc<Scope>, call: Proposed, token: &CancellationToken) -> Settled {
+        let pipeline = self.inner.pipeline.load();
+        let mut call = Call::propose(call, 0, scope, &self.inner.events);
+        call.lane(Lane { start: Some(token.clone()), body: Some(token.clone()), concurrent: false });
+        pipeline.run(call).await
     }
 
     /// Begins a turn: pins the tool list its calls will be judged against.
@@ -236,10 +247,10 @@ impl Builder {
                     None => Breakers::new(self.breakers),
                 }),
                 ledger: self.ledger.clone(),
-                spawner: self.spawner,
+                spawner: self.spawner.clone(),
                 redactor: self.redactor.map(Arc::new),
             },
-            records: Records { ledger: self.ledger, results: self.results },
+            records: Records { ledger: self.ledger, results: self.results, spawner: self.spawner },
         };
         Tollgate {
             inner: Arc::new(Inner {

@@ -1,6 +1,11 @@
 //! Hooks: what may look at a call before it is permitted and at its outcome after it ran.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -153,18 +158,24 @@ pub(crate) trait ErasedHook: Send + Sync {
     fn after<'a>(&'a self, call: &'a HookedCall<'a>, outcome: &'a Outcome) -> BoxFuture<'a, After>;
 }
 
+/// What a hook says of itself; `strict` where it cannot even say that.
+fn says<T>(strict: T, ask: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(ask)).unwrap_or(strict)
+}
+
+// A hook that fails to say what it is counts as the strictest there is: a gate, for every tool, with no time to spare.
 impl<H: Hook> ErasedHook for H {
     fn name(&self) -> &str {
-        Hook::name(self)
+        says("a hook that cannot say its name", || Hook::name(self))
     }
     fn kind(&self) -> HookKind {
-        Hook::kind(self)
+        says(HookKind::Gate, || Hook::kind(self))
     }
     fn matches(&self, tool: &ToolSpec) -> bool {
-        Hook::matches(self, tool)
+        says(true, || Hook::matches(self, tool))
     }
     fn timeout(&self) -> Duration {
-        Hook::timeout(self)
+        says(Duration::ZERO, || Hook::timeout(self))
     }
     fn before<'a>(&'a self, call: &'a HookedCall<'a>) -> BoxFuture<'a, Before> {
         // Made inside the future, so that a panic in the method itself is caught with it.

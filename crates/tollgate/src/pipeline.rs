@@ -33,7 +33,7 @@ pub(crate) enum Walked {
 impl Pipeline {
     /// Walks a call to its one answer.
     pub(crate) async fn run(&self, call: Call<Proposed>) -> Settled {
-        match self.begin(call) {
+        match self.begin_fetched(call).await {
             Ok(valid) => match self.walk(valid, Concurrency::Unsafe).await {
                 Walked::Settled(settled) => settled,
                 // Nothing is worse than `Unsafe`, so nothing leaves.
@@ -46,6 +46,12 @@ impl Pipeline {
     /// Phases 0 and 1: what dispatch needs to know.
     pub(crate) fn begin(&self, call: Call<Proposed>) -> Result<Call<Validated>, Refused> {
         call.resolve(&self.snapshot)?.validate(&self.records)
+    }
+
+    /// The same, with kept results that the arguments refer to read beforehand: not on this thread.
+    pub(crate) async fn begin_fetched(&self, call: Call<Proposed>) -> Result<Call<Validated>, Refused> {
+        let fetched = self.records.fetched_for(&call).await;
+        call.resolve(&self.snapshot)?.validate(fetched.as_ref().unwrap_or(&self.records))
     }
 
     /// The rest of the path, for a call in a batch of class `within`.
@@ -66,7 +72,7 @@ impl Pipeline {
             let checked = call.check(&*self.policy).await?;
             match checked.before(&self.hooks).await? {
                 Passed::Again(rewritten) => {
-                    call = self.begin(rewritten)?;
+                    call = self.begin_fetched(rewritten).await?;
                     if call.class() > within {
                         return Ok(Walked::Leaves(call));
                     }

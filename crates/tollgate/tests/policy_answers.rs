@@ -16,8 +16,8 @@ use tollgate::{
     guard::{Run, Workspace},
     outcome::{RefusalCode, Status},
     policy::{
-        Answer, Approver, Confirmed, Digest, Grant, Layer, Layers, Lifetime, Query, Question, Reach, Rule,
-        Stance, Unfit, fits, reaches,
+        Answer, Approver, Confirmed, Digest, Grant, Layer, Layers, Lifetime, NotGranted, Query, Question,
+        Reach, Rule, Stance, Unfit, fits, reaches,
     },
     tool::{Resource, ToolBuilder},
 };
@@ -27,6 +27,7 @@ use tollgate::{
 struct Person {
     answers: Arc<Mutex<Vec<Answer>>>,
     asked: Arc<Mutex<Vec<Vec<Reach>>>>,
+    told: Arc<Mutex<Vec<NotGranted>>>,
 }
 
 impl Approver for Person {
@@ -39,6 +40,10 @@ impl Approver for Person {
                 None => std::future::pending().await,
             }
         })
+    }
+
+    fn not_kept(&self, why: &NotGranted) {
+        self.told.lock().unwrap().push(why.clone());
     }
 }
 
@@ -254,4 +259,17 @@ fn an_edited_rule_must_mean_the_call_and_a_wide_one_must_be_confirmed() {
         assert!(matches!(fit(wide, Confirmed::No), Err(Unfit::Wide(_))), "{wide}");
         assert_eq!(fit(wide, Confirmed::Yes), Ok(()), "{wide}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_hears_that_an_always_could_not_be_written_down() {
+    let grant = Grant { rules: vec!["write(./**)".to_owned()], lifetime: Lifetime::User };
+    let place = Place::new(&[], vec![Answer::Always(grant)]);
+    assert_eq!(place.edit("a").await.status(), Status::Ok);
+    let told = place.person.told.lock().unwrap().clone();
+    assert!(
+        matches!(&told[..], [NotGranted::NotKept(why)] if why.contains("where rules are kept")),
+        "{told:?}"
+    );
+    assert_eq!(place.edit("b").await.status(), Status::Ok, "it holds for the session");
 }

@@ -375,3 +375,22 @@ fn a_grant_that_is_no_rule_changes_nothing() {
     assert!(matches!(policy.grants().give(Stance::Grant, &two), Err(NotGranted::BadRule { .. })));
     assert!(policy.grants().list().is_empty() && !place.path("home/tollgate.toml").exists());
 }
+
+#[test]
+fn answers_given_at_the_same_time_are_all_written_down() {
+    let place = Place::new();
+    place.write("project/tollgate.toml", "[policy]\nask = [\"write(./**)\"]\n");
+    place.trust();
+    std::thread::scope(|scope| {
+        for at in 0..16 {
+            let place = &place;
+            scope.spawn(move || {
+                let rule = grant(&format!("write(./gen{at}/**)"), Lifetime::Project);
+                place.policy().grants().give(Stance::Grant, &rule).unwrap();
+            });
+        }
+    });
+    let loaded = place.sources().load().unwrap();
+    assert_eq!(loaded.files[0].trust, Trust::Trusted);
+    assert_eq!(place.read("project/tollgate.toml").matches("write(./sub/gen").count(), 16);
+}

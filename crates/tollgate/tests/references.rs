@@ -201,3 +201,58 @@ async fn the_oldest_results_make_room_and_unfinished_files_of_the_dead_are_colle
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert_eq!(old.tidy().unwrap().results, 3);
 }
+
+#[tokio::test]
+async fn what_arguments_refer_to_is_read_on_threads_that_may_be_blocked() {
+    use std::sync::Mutex;
+
+    use tollgate::{BoxFuture, outcome::Opened};
+
+    /// Notes on which threads it is opened.
+    struct Watching(FolderResults, Arc<Mutex<Vec<std::thread::ThreadId>>>);
+
+    impl ResultStore for Watching {
+        fn keep(&self, whole: Arc<str>, label: Label) -> BoxFuture<'_, Result<ResultRef, StoreFault>> {
+            self.0.keep(whole, label)
+        }
+
+        fn read<'a>(
+            &'a self,
+            result: &'a ResultRef,
+            caller: &'a Caller,
+            part: Part,
+        ) -> BoxFuture<'a, Result<String, StoreFault>> {
+            self.0.read(result, caller, part)
+        }
+
+        fn open(&self, result: &ResultRef, caller: &Caller) -> Result<Opened, StoreFault> {
+            self.1.lock().unwrap().push(std::thread::current().id());
+            self.0.open(result, caller)
+        }
+    }
+
+    let world = World::new();
+    let kept = world.keep("[1, 2]", Trust::TrustedSystem).await;
+    let threads = Arc::new(Mutex::new(Vec::new()));
+    let echo =
+        ToolBuilder::new("echo", "Says it again.", json!({"type": "object", "properties": {"any": {}}}))
+            .unwrap()
+            .effects(|_, _| Effects::reading())
+            .run(|_, args| {
+                let args = args.clone();
+                Box::pin(async move { Ok(Output::json(args)) })
+            });
+    let gate = Tollgate::builder(Registry::new().with(echo).unwrap())
+        .policy(Rules::new().allow("*").unwrap())
+        .results(Watching(world.store.clone(), threads.clone()))
+        .build();
+    let scope = Arc::new(Scope::new(Run::new("run"), Workspace::new("/")));
+    let args = json!({"any": [{"$result": format!("{kept}#/0")}, {"$result": format!("{kept}#/1")}]});
+    let one = gate.call(&scope, Proposed::new("a", "echo", &args)).await;
+    assert_eq!(one.output().unwrap().structured(), Some(&json!({"any": [1, 2]})));
+    let turn = gate.turn(&scope).run(vec![Proposed::new("b", "echo", &args)]).await;
+    assert_eq!(turn[0].output().unwrap().structured(), Some(&json!({"any": [1, 2]})));
+    let threads = threads.lock().unwrap();
+    assert_eq!(threads.len(), 2, "once a call, however often it is referred to");
+    assert!(threads.iter().all(|thread| *thread != std::thread::current().id()));
+}

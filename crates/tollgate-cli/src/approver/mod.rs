@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tollgate::{
     BoxFuture,
-    policy::{Answer, Approver, Desk, Pending, Question},
+    policy::{Answer, Approver, Desk, NotGranted, Pending, Question},
 };
 
 use crate::{args::OnAsk, words};
@@ -16,7 +16,9 @@ mod diff;
 pub(crate) mod show;
 mod terminal;
 mod folder;
+mod desks;
 
+pub(crate) use desks::Desks;
 pub(crate) use edit::{Edited, Typing, edit_with};
 pub(crate) use folder::{FolderDesk, id_of};
 pub(crate) use keys::Key;
@@ -117,5 +119,9 @@ impl Approver for Asking {
             }
             Answer::Nobody
         })
+    }
+
+    fn not_kept(&self, why: &NotGranted) {
+        words::talk(&format!("note: of your answer: {}", words::visible(&why.to_string())));
     }
 }

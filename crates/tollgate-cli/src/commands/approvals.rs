@@ -2,17 +2,21 @@
 
 use tollgate::policy::{Lifetime, NotAnswered, Pending, Reply};
 
+use tollgate_store::LazyStore;
+
 use crate::{
     approver::show,
     args::{AnswerQuestion, Approvals, Environment, HowLong, Shared, Word},
     exit::{Exit, Fault},
-    words, world,
+    store, words, world,
 };
 
 pub(crate) fn run(approvals: &Approvals, shared: &Shared) -> Result<Exit, Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
-    let desk = world::desk(&Environment::read()).ok_or_else(|| {
+    let environment = Environment::read();
+    let store = store::place(&environment)?.map(LazyStore::new);
+    let desk = world::desk(&environment, store.as_ref()).ok_or_else(|| {
         Fault::usage(
             "nothing says where questions wait",
             "set TOLLGATE_HOME to the folder the calls ran with.",

@@ -22,6 +22,7 @@ use crate::{
     exit::{Exit, Fault},
     input,
     mocks::Wanted,
+    servers::Servers,
     words,
     world::World,
 };
@@ -40,6 +41,8 @@ pub(crate) fn run(batch: &Batch, shared: &Shared) -> Result<Exit, Fault> {
         let mut world = World::build(shared, Wanted::All)?;
         words::set_aside(&world.loaded);
         let (turn, context) = read(batch, provider)?;
+        let names: Vec<_> = turn.calls.iter().map(|call| &*call.name).collect();
+        let servers = Servers::join(shared, &mut world, &names).await?;
         world.scope = Arc::new(placed(&world.scope, given.or(context)));
         world.recorder.watch(&world.gate);
         let events = batch.trace_events.then(|| Writer::start(&world.gate));
@@ -47,13 +50,24 @@ pub(crate) fn run(batch: &Batch, shared: &Shared) -> Result<Exit, Fault> {
         if let Some(events) = events {
             events.finish();
         }
+        servers.upstreams.close().await;
+        let took = turn.usage.as_ref().map(|usage| tollgate_store::ModelTurn {
+            model: turn.message["model"].as_str().unwrap_or_default().to_owned(),
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            stop_reason: Some(stop_word(&turn.stop).to_owned()),
+            ..tollgate_store::ModelTurn::default()
+        });
+        if let Some(took) = took {
+            world.recorder.model(world.scope.run.id(), world.scope.turn, &took);
+        }
         Ok((world, turn.message, answers, told_faults(turn.faults, &turn.stop)))
     });
     // A body that will not stop does not keep the program: its call is answered.
     runtime.shutdown_background();
     let (world, turn, answers, faults) = walked?;
     let told = words::data(&message(provider, &turn, &answers, &faults).to_string());
-    world.recorder.finish(world.scope.run.id(), world.scope.turn, &answers);
+    world.recorder.finish(&world.scope.run, world.scope.turn, &answers);
     told.map(|()| Exit::Done)
 }
 
@@ -81,7 +95,11 @@ fn given_context(batch: &Batch, shared: &Shared) -> Result<Context, Fault> {
 fn placed(scope: &Scope, context: Context) -> Scope {
     let mut scope = scope.clone();
     if let Some(run) = context.run {
-        scope.run = Run::new(run.as_str());
+        let named = Run::builder(run.as_str());
+        scope.run = match scope.run.traced_under() {
+            Some(under) => named.traced(under).build(),
+            None => named.build(),
+        };
     }
     scope.caller = context.caller.unwrap_or(scope.caller);
     scope.route = context.route.or(scope.route);
@@ -125,6 +143,22 @@ fn no_turn(error: &WireError, body: &[u8]) -> Result<(ModelTurn, Context), Fault
         faults: vec![format!("There is no turn to answer: {error}.")],
     };
     Ok((turn, Context::default()))
+}
+
+/// Why the model stopped, in a word.
+fn stop_word(stop: &Stop) -> &str {
+    match stop {
+        Stop::EndTurn => "end_turn",
+        Stop::ToolUse => "tool_use",
+        Stop::MaxTokens => "max_tokens",
+        Stop::StopSequence => "stop_sequence",
+        Stop::PauseTurn => "pause_turn",
+        Stop::Refusal => "refusal",
+        Stop::ContextFull => "context_full",
+        Stop::ContentFilter => "content_filter",
+        Stop::ProviderFailed { .. } | Stop::Failed(_) => "failed",
+        Stop::Other(word) => word,
+    }
 }
 
 /// Sixteen times what a turn may hold, for all that stands around it.

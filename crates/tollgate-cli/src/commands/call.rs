@@ -8,12 +8,14 @@ use crate::{
     exit::{Exit, Fault},
     input::propose,
     mocks::Wanted,
+    servers::{self, Servers},
     words,
     world::World,
 };
 
 pub(crate) fn run(call: &Call, shared: &Shared) -> Result<Exit, Fault> {
-    let mut proposed = propose(&call.id, &call.tool, call.input.as_deref())?;
+    let tool = servers::label(&call.tool);
+    let mut proposed = propose(&call.id, &tool, call.input.as_deref())?;
     if let Some(key) = &call.idempotency_key {
         proposed = proposed.with_key(key);
     }
@@ -22,21 +24,23 @@ pub(crate) fn run(call: &Call, shared: &Shared) -> Result<Exit, Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
     let walked = runtime.block_on(async {
-        let world = World::build(shared, Wanted::Tool(&call.tool))?;
+        let mut world = World::build(shared, Wanted::Tool(&tool))?;
         words::set_aside(&world.loaded);
+        let servers = Servers::join(shared, &mut world, &[&tool]).await?;
         world.recorder.watch(&world.gate);
         let events = call.events.then(|| Writer::start(&world.gate));
         let (settled, interrupted) = walk(&world, proposed).await;
         if let Some(events) = events {
             events.finish();
         }
+        servers.upstreams.close().await;
         Ok((world, settled, interrupted))
     });
     // A body that will not stop does not keep the program: its call is answered.
     runtime.shutdown_background();
     let (world, settled, interrupted) = walked?;
     let told = tell(&settled, &world, shared);
-    world.recorder.finish(world.scope.run.id(), world.scope.turn, std::slice::from_ref(&settled));
+    world.recorder.finish(&world.scope.run, world.scope.turn, std::slice::from_ref(&settled));
     told?;
     Ok(if interrupted { Exit::Interrupted } else { Exit::of(&settled, shared.on_ask) })
 }

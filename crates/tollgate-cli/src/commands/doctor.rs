@@ -12,17 +12,18 @@ use tollgate::{
 };
 use tollgate_tools::{
     hook_command::Probed,
-    sandbox::{Level, Sandbox},
+    sandbox::{Level, Sandbox, SandboxConfig},
 };
 
 use crate::{
     approver,
     args::{Environment, Shared},
-    builtins, config,
+    config,
     exit::{Exit, Fault},
     hooks::{Hooks, Inert},
     mocks::{self, Loaded, Wanted},
     run::{model::KEYS, settings::Settings},
+    sandbox::Asked,
     words, world,
 };
 
@@ -66,6 +67,15 @@ struct Confinement {
     holds: &'static str,
     /// What would raise it.
     missing: Vec<String>,
+    /// Below this level no command runs.
+    required: Option<&'static str>,
+    network: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    readable: Vec<PathBuf>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    writable: Vec<PathBuf>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    environment: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -154,7 +164,8 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     } else {
         Loaded::of(parsed, Wanted::All)
     };
-    let sandbox = builtins::sandbox(environment).map_err(&mut note).ok();
+    let asked = Asked::load(&files, environment).map_err(&mut note).ok();
+    let sandbox = asked.as_ref().map(Asked::sandbox);
     if let Some(refusal) = sandbox.as_ref().and_then(|sandbox| sandbox.allowed().err()) {
         note(Fault::usage(refusal.reason.clone(), refusal.hint.clone().unwrap_or_default()));
     }
@@ -184,6 +195,11 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
             hint: "put it right: until then it blocks every call it looks at.".to_owned(),
         });
     }
+    for file in asked.iter().flat_map(|asked| &asked.inert) {
+        advice.push(format!(
+            "what {file} would open in the sandbox stays closed: read it, then `tollgate trust`."
+        ));
+    }
     if hooks.iter().any(|hook| hook.state == HookState::Inert) {
         advice.push("hooks of the project do nothing: read its file, then `tollgate trust`.".to_owned());
     }
@@ -204,7 +220,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         concurrency,
         results,
         undo: world::undo_folder(environment),
-        sandbox: sandbox.as_ref().map(confinement),
+        sandbox: sandbox.as_ref().zip(asked.as_ref()).map(|(sandbox, asked)| confinement(sandbox, asked)),
         tools: loaded.registry.specs().count(),
         mocks: loaded.files.into_iter().map(File::from).collect(),
         config,
@@ -272,14 +288,29 @@ impl From<mocks::File> for File {
     }
 }
 
-fn confinement(sandbox: &Sandbox) -> Confinement {
+const CLOSED: &str = "closed";
+
+fn confinement(sandbox: &Sandbox, asked: &Asked) -> Confinement {
     let found = sandbox.found();
     let holds = match found.level {
+        Level::L3 if found.inner => {
+            "bubblewrap, Landlock and seccomp hold commands: files, network, processes"
+        }
         Level::L3 => "bubblewrap and seccomp hold commands: files, network, processes",
         Level::L2 => "Landlock, seccomp and limits hold commands: files, network",
         Level::L1 => "nothing holds commands, so that each one needs a yes",
     };
-    Confinement { level: found.level.name(), holds, missing: found.missing.clone() }
+    let SandboxConfig { required, network, readable, writable, environment } = asked.config.clone();
+    Confinement {
+        level: found.level.name(),
+        holds,
+        missing: found.missing.clone(),
+        required: required.map(Level::name),
+        network: if network == Some(true) { "open to commands that do more than read" } else { CLOSED },
+        readable,
+        writable,
+        environment,
+    }
 }
 
 /// A folder that is there or can be made. Makes nothing.
@@ -343,9 +374,20 @@ fn told(report: &Report) -> String {
     if let Some(folder) = &report.undo {
         line("undo", &format!("{} (what file tools changed)", folder.display()));
     }
-    if let Some(Confinement { level, holds, missing }) = &report.sandbox {
-        line("sandbox", &format!("{level}: {holds}"));
-        for missing in missing {
+    if let Some(found) = &report.sandbox {
+        line("sandbox", &format!("{}: {}", found.level, found.holds));
+        if let Some(required) = found.required {
+            line("", &format!("below {required} no command runs"));
+        }
+        if found.network != CLOSED {
+            line("", &format!("the network is {}", found.network));
+        }
+        let places = [("also read", &found.readable), ("also changed", &found.writable)];
+        for (word, place) in places.into_iter().flat_map(|(word, all)| all.iter().map(move |one| (word, one)))
+        {
+            line("", &format!("{word}: {}", place.display()));
+        }
+        for missing in &found.missing {
             line("hint:", missing);
         }
     }

@@ -12,19 +12,22 @@ use crate::{
     exit::{Exit, Fault},
     input::propose,
     mocks::Wanted,
+    servers::{self, Servers},
     words::{self, Ways},
     world::World,
 };
 
 pub(crate) fn run(explain: &Explain, shared: &Shared) -> Result<Exit, Fault> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
     runtime.block_on(async {
         match (&explain.jsonl, &explain.tool) {
             (Some(file), _) => {
-                let world = World::build(shared, Wanted::All)?;
+                let mut world = World::build(shared, Wanted::All)?;
                 words::set_aside(&world.loaded);
                 words::inert(&world.config);
+                // Lines are read one by one: what is pinned is known, and no server is started for it.
+                let _servers = Servers::join(shared, &mut world, &[]).await?;
                 jsonl::run(file, &world).await
             }
             (None, tool) => {
@@ -40,9 +43,11 @@ pub(crate) fn run(explain: &Explain, shared: &Shared) -> Result<Exit, Fault> {
 }
 
 async fn one(tool: &str, input: Option<&str>, shared: &Shared) -> Result<Exit, Fault> {
+    let tool = &*servers::label(tool);
     let proposed = propose("call_1", tool, input)?;
-    let world = World::build(shared, Wanted::Tool(tool))?;
+    let mut world = World::build(shared, Wanted::Tool(tool))?;
     words::set_aside(&world.loaded);
+    let servers = Servers::join(shared, &mut world, &[tool]).await?;
     words::inert(&world.config);
     let text = proposed.input.as_str().to_owned();
     let explanation = world.gate.explain(&world.scope, proposed).await;
@@ -52,6 +57,7 @@ async fn one(tool: &str, input: Option<&str>, shared: &Shared) -> Result<Exit, F
         let ways = ways(&explanation, &text, &world);
         words::data(&words::forecast(&explanation, &ways, &world))?;
     }
+    servers.upstreams.close().await;
     // The question is answered, whatever the answer is.
     Ok(Exit::Done)
 }
@@ -62,11 +68,15 @@ async fn several(tool: &str, explain: &Explain, shared: &Shared) -> Result<Exit,
         let message = "the last tool has no arguments beside it";
         return Err(Fault::usage(message, "give each tool its arguments, `{}` where it takes none."));
     }
-    let world = World::build(shared, Wanted::All)?;
+    let mut world = World::build(shared, Wanted::All)?;
     words::set_aside(&world.loaded);
     words::inert(&world.config);
-    let first = [tool, explain.input.as_deref().unwrap_or("{}")];
-    let pairs = explain.more.chunks(2).map(|pair| [pair[0].as_str(), pair[1].as_str()]);
+    let labels: Vec<_> = explain.more.chunks(2).map(|pair| servers::label(&pair[0])).collect();
+    let tool = servers::label(tool);
+    let needed: Vec<_> = labels.iter().chain([&tool]).map(String::as_str).collect();
+    let servers = Servers::join(shared, &mut world, &needed).await?;
+    let first = [&*tool, explain.input.as_deref().unwrap_or("{}")];
+    let pairs = explain.more.chunks(2).zip(&labels).map(|(pair, label)| [label.as_str(), pair[1].as_str()]);
     let mut explanations = Vec::new();
     for (at, [tool, input]) in (1..).zip(std::iter::once(first).chain(pairs)) {
         let proposed = propose(&format!("call_{at}"), tool, Some(input))?;
@@ -82,6 +92,7 @@ async fn several(tool: &str, explain: &Explain, shared: &Shared) -> Result<Exit,
     if !shared.json {
         words::data(&words::plan(&explanations))?;
     }
+    servers.upstreams.close().await;
     Ok(Exit::Done)
 }
 

@@ -21,6 +21,11 @@ mod doctor;
 mod demo;
 mod trace;
 mod breaker;
+mod gateway;
+mod mcp_serve;
+mod serve;
+mod mcp;
+mod budget;
 mod completions;
 
 /// Does what the command line asks for.
@@ -41,6 +46,12 @@ pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
         Command::Demo(demo) => demo::run(&demo, shared),
         Command::Trace(trace) => trace::run(&trace, shared),
         Command::Breaker(command) => breaker::run(&command, shared),
+        Command::Mcp(mcp) => match &mcp.command {
+            Some(command) => mcp::run(command, shared),
+            None => mcp_serve::run(&mcp.shown, shared),
+        },
+        Command::Serve(serve) => serve::run(&serve, shared),
+        Command::Budget(command) => budget::run(&command, shared),
         Command::Completions(completions) => completions::run(&completions),
     }
 }

@@ -7,11 +7,13 @@ use tollgate::policy::{
     config::{FILE_NAME, TrustStore},
 };
 
+use tollgate_mcp::ServerConfig;
+
 use crate::{
     args::{Environment, Shared, TrustFile},
     config,
     exit::{Exit, Fault},
-    hooks, input, words, world,
+    hooks, input, sandbox, servers, words, world,
 };
 
 /// No file of rules is larger.
@@ -39,9 +41,16 @@ pub(crate) fn run(trust: &TrustFile, shared: &Shared) -> Result<Exit, Fault> {
         words::talk(if known { "it is trusted no longer." } else { "it was not trusted." });
         return Ok(Exit::Done);
     }
+    let environment = Environment::read();
+    if absolute.file_name().is_some_and(|name| name == servers::JSON_FILE) {
+        tell_servers(&servers::of_json(&absolute, &text, &environment)?)?;
+        store.trust(&absolute, &text).map_err(failed)?;
+        words::talk(&format!("{} is trusted as it is now: these servers may start.", file.display()));
+        return Ok(Exit::Done);
+    }
     if absolute.file_name().is_none_or(|name| name != FILE_NAME) {
         return Err(Fault::usage(
-            format!("{} is no {FILE_NAME}", file.display()),
+            format!("{} is no {FILE_NAME} and no {}", file.display(), servers::JSON_FILE),
             "name the tollgate.toml of a project.",
         ));
     }
@@ -55,12 +64,27 @@ pub(crate) fn run(trust: &TrustFile, shared: &Shared) -> Result<Exit, Fault> {
         let command = [&[hook.program.display().to_string()], &hook.args[..]].concat().join(" ");
         words::data(&words::entry::<5>("hook", &format!("{} runs {command}", hook.name)))?;
     }
+    for opening in sandbox::of_file(&absolute, &parsed, sources.home.as_deref())?.openings() {
+        words::data(&words::entry::<5>("opens", &opening))?;
+    }
+    tell_servers(&servers::of_file(&absolute, &parsed, &environment)?)?;
     store.trust(&absolute, &text).map_err(failed)?;
     words::talk(&format!(
         "{} is trusted as it is now; a change of it makes all this inert again.",
         file.display()
     ));
     Ok(Exit::Done)
+}
+
+/// Each server with the exact command or address that starts or is reached from now on.
+fn tell_servers(servers: &[ServerConfig]) -> Result<(), Fault> {
+    for server in servers {
+        words::data(&words::entry::<5>(
+            "server",
+            &format!("{} runs {}", server.name, server.endpoint.shown()),
+        ))?;
+    }
+    Ok(())
 }
 
 fn nearest(file: Option<PathBuf>) -> Result<PathBuf, Fault> {

@@ -4,7 +4,7 @@ use serde_json::json;
 use tollgate_tools::journal::{Done, Step, Undo as How};
 
 use crate::{
-    args::{Shared, Undo},
+    args::{Environment, Shared, Undo},
     builtins,
     exit::{Exit, Fault},
     words::{self, visible},
@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub(crate) fn run(undo: &Undo, shared: &Shared) -> Result<Exit, Fault> {
-    let scope = world::scope(shared)?;
+    let scope = world::scope(shared, &Environment::read())?;
     let journal = builtins::journal().ok_or_else(|| {
         let hint = "set TOLLGATE_HOME or HOME, as it was when the changes were made.";
         Fault::usage("nothing says where the journal of changes is", hint)

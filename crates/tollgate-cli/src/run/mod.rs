@@ -6,6 +6,7 @@ use crate::{
     input,
 };
 
+mod account;
 pub(crate) mod args;
 pub(crate) mod settings;
 pub(crate) mod model;

@@ -10,6 +10,8 @@ use tollgate_agent::{
     session::{SessionFolder, Summary},
 };
 
+use tollgate_mcp::{Upstreams, bridge::Registered};
+
 use super::{
     args::Run,
     instructions::{self, Instructions},
@@ -24,6 +26,7 @@ use crate::{
     config::Config,
     exit::Fault,
     mocks::Wanted,
+    servers::{Servers, tell_set_aside},
     world::{self, World},
 };
 
@@ -113,6 +116,32 @@ impl Setup {
             limits,
             plan,
         })
+    }
+
+    /// The MCP servers that are configured, their tools among those of the run from now on. Keep them as long as it runs.
+    pub(crate) async fn servers(&self, shared: &Shared) -> Result<Servers, Fault> {
+        let servers = Servers::load(shared, &self.world.config, &self.world.scope)?;
+        if servers.upstreams.is_empty() {
+            servers.tell_trouble(|_| true);
+            return Ok(servers);
+        }
+        servers.start().await;
+        let (gate, desk) = (self.world.gate.clone(), self.desk.clone());
+        let base = self.world.loaded.registry.clone();
+        let offer = move |upstreams: &Upstreams| {
+            let Registered { registry, set_aside } = upstreams.register(base.clone());
+            desk.routes(registry).map(|registry| gate.replace(registry)).map(|()| set_aside)
+        };
+        let set_aside = offer(&servers.upstreams).map_err(|error| {
+            Fault::usage(
+                format!("the servers' tools cannot be offered: {error}"),
+                "correct the role in tollgate.toml.",
+            )
+        })?;
+        tell_set_aside(set_aside.iter());
+        // What the roles say was read well just now, and does not change.
+        servers.follow(move |upstreams| drop(offer(upstreams)));
+        Ok(servers)
     }
 
     /// The agent, which tells `teller` what happens.

@@ -6,6 +6,7 @@ use tokio::sync::mpsc;
 use tollgate_agent::{AgentEvent, Handle, Listener, event::What};
 
 use super::{
+    account::Account,
     screen::{Expand, Screen},
     watch::Watcher,
 };
@@ -31,17 +32,24 @@ pub(crate) struct Shown {
 const BEAT: Duration = Duration::from_millis(100);
 
 impl Show {
-    /// Begins to show what comes. Where nobody reads it any more, the run is brought to an end: nobody should pay for it.
-    pub(crate) fn start(self, events: Listener, handle: Handle) -> Result<Shown, Fault> {
+    /// Begins to show what comes, and to note what it costs. Where nobody reads it any more, the run is brought to an end:
+    /// nobody should pay for it.
+    pub(crate) fn start(self, events: Listener, account: Account, handle: Handle) -> Result<Shown, Fault> {
         let (tell, tasks) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Handle::current();
         let thread = std::thread::Builder::new().name("tollgate-screen".to_owned());
-        let thread = thread.spawn(move || runtime.block_on(self.follow(events, handle, &tell)));
+        let thread = thread.spawn(move || runtime.block_on(self.follow(events, account, handle, &tell)));
         let thread = thread.map_err(|error| Fault::machine("starting", &error))?;
         Ok(Shown { tasks, thread })
     }
 
-    async fn follow(self, mut events: Listener, handle: Handle, tell: &mpsc::UnboundedSender<()>) {
+    async fn follow(
+        self,
+        mut events: Listener,
+        mut account: Account,
+        handle: Handle,
+        tell: &mpsc::UnboundedSender<()>,
+    ) {
         let mut handle = Some(handle);
         let mut place = match self {
             Self::Screen(screen, expand) => Place::Screen(screen.clone(), Watcher::new(screen, expand)),
@@ -61,6 +69,7 @@ impl Show {
             };
             let Some(event) = event else { break };
             let over = event.agent.is_none() && matches!(event.what, What::Stopped { .. });
+            account.see(&event);
             place.see(event);
             if place.is_unread()
                 && let Some(handle) = handle.take()

@@ -6,6 +6,7 @@ use tollgate_agent::{Conversation, Handle, Interruption, Part, Stopped, events, 
 
 use super::{
     Setup,
+    account::Account,
     args::Run,
     interact::{self, Leaves, Typed},
     outcome,
@@ -19,6 +20,7 @@ use crate::{
     args::Shared,
     exit::{Exit, Fault},
     words,
+    world::World,
 };
 
 /// How a run ended.
@@ -43,6 +45,7 @@ pub(crate) async fn run(
         place.beside(screen);
     }
     let typing = types(&setup, args, shared, prompt.is_some())?;
+    let servers = setup.servers(shared).await?;
     let (teller, listener) = events();
     let agent = setup.agent(teller);
     let id = setup.id();
@@ -59,12 +62,14 @@ pub(crate) async fn run(
         (None, true) => Show::Json,
         (None, false) => Show::Quiet,
     };
-    let shown = show.start(listener, conversation.handle())?;
+    let account = Account::new(setup.world.recorder.store().cloned());
+    let shown = show.start(listener, account, conversation.handle())?;
     let mut course = Course { setup, conversation, shown, screen, text_to, moves };
     course.opening(stage);
     let interrupts = tokio::spawn(interrupted(course.conversation.handle()));
     let stopped = course.go(prompt, typing).await;
     interrupts.abort();
+    servers.upstreams.close().await;
     Ok(course.close(stopped, args))
 }
 
@@ -243,11 +248,17 @@ impl Course {
     /// Writes down what is left, and says how it ended.
     fn close(self, stopped: Option<Stopped>, args: &Run) -> Ended {
         let Self { setup, conversation, shown, screen, text_to, .. } = self;
-        let (id, turn) = (conversation.id().clone(), conversation.machine().turn());
+        let id = conversation.id().clone();
         // The last teller is gone with it, and the screen ends.
         drop(conversation);
         shown.finish();
-        setup.world.recorder.finish(&id, turn, &[]);
+        let World { recorder, scope, .. } = &setup.world;
+        recorder.ended(
+            &id,
+            scope.run.traced_under(),
+            stopped.as_ref().map(|stopped| stopped.reason.as_str()),
+        );
+        recorder.close();
         let session = id.to_string();
         let Some(stopped) = stopped else { return Ended { exit: Exit::Done, session } };
         let kept = setup.sessions.is_some().then_some(session.as_str());

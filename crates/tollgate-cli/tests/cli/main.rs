@@ -29,3 +29,5 @@ mod policies;
 mod terminal;
 mod parked;
 mod hooks;
+mod sandbox;
+mod serving;

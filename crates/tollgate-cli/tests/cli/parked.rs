@@ -13,7 +13,11 @@ fn call(world: &World, input: &str, more: &[&str]) -> Ran {
 }
 
 fn park(world: &World, input: &str) -> String {
-    let ran = call(world, input, &["--on-ask", "park"]);
+    park_with(world, input, &[])
+}
+
+fn park_with(world: &World, input: &str, more: &[&str]) -> String {
+    let ran = call(world, input, &[&["--on-ask", "park"][..], more].concat());
     assert_eq!((ran.code, ran.status().1.as_str()), (Some(4), "approval_required"), "{ran:?}");
     let (_, rest) = ran.err.split_once("note: parked as ").unwrap_or_else(|| panic!("{ran:?}"));
     rest.split(';').next().unwrap().to_owned()
@@ -124,9 +128,9 @@ fn a_digest_given_beforehand_lets_exactly_that_call_run() {
 }
 
 #[test]
-fn questions_and_answers_are_private_and_what_is_not_ours_is_no_answer() {
+fn without_a_store_questions_and_answers_are_private_and_what_is_not_ours_is_no_answer() {
     let world = world();
-    let id = park(&world, "{}");
+    let id = park_with(&world, "{}", &["--no-store"]);
     let folder = world.path().join(".local/share/tollgate/approvals");
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
@@ -137,21 +141,40 @@ fn questions_and_answers_are_private_and_what_is_not_ours_is_no_answer() {
     // An answer that others could have written is none.
     let answer = files.iter().find(|file| file.extension().is_some_and(|kind| kind == "answer")).unwrap();
     std::fs::set_permissions(answer, std::fs::Permissions::from_mode(0o666)).unwrap();
-    let ran = call(&world, "{}", &[]);
+    let ran = call(&world, "{}", &["--no-store"]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
     assert!(ran.err.contains("is not a private file of yours"), "{ran:?}");
     // Nor is one in a folder that others can enter.
-    let id = park(&world, "{}");
+    let id = park_with(&world, "{}", &["--no-store"]);
     world.run(&["approvals", "answer", &id, "yes"]);
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
-    let ran = call(&world, "{}", &[]);
+    let ran = call(&world, "{}", &["--no-store"]);
     assert!(ran.code == Some(4) && ran.err.contains("is open to others"), "{ran:?}");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
-    assert_eq!(call(&world, "{}", &[]).code, Some(0));
+    assert_eq!(call(&world, "{}", &["--no-store"]).code, Some(0));
 }
 
 #[test]
-fn an_old_question_is_no_longer_asked_and_an_old_yes_no_longer_good() {
+fn with_a_store_questions_wait_in_it_beside_those_that_were_parked_without() {
+    let world = world();
+    let kept = park(&world, r#"{"n": 1}"#);
+    assert!(!world.path().join(".local/share/tollgate/approvals").exists(), "nothing beside the store");
+    let loose = park_with(&world, r#"{"n": 2}"#, &["--no-store"]);
+    let ids: Vec<Value> = waiting(&world).iter().map(|pending| pending["id"].clone()).collect();
+    assert_eq!(ids, [json!(kept), json!(loose)]);
+    for id in [&kept, &loose] {
+        assert_eq!(world.run(&["approvals", "answer", id, "yes"]).code, Some(0));
+    }
+    for input in [r#"{"n": 1}"#, r#"{"n": 2}"#] {
+        assert_eq!(call(&world, input, &[]).code, Some(0), "{input}");
+        assert_eq!(call(&world, input, &[]).code, Some(4), "{input}, used up");
+    }
+    let shown = world.run(&["trace", "export"]);
+    assert!(shown.out.contains(r#""r":"asked""#) && shown.out.contains(r#""r":"answered""#), "{}", shown.out);
+}
+
+#[test]
+fn without_a_store_an_old_question_is_no_longer_asked_and_an_old_yes_no_longer_good() {
     let world = world();
     let age = |kind: &str| {
         let folder = world.path().join(".local/share/tollgate/approvals");
@@ -161,11 +184,11 @@ fn an_old_question_is_no_longer_asked_and_an_old_yes_no_longer_good() {
         value["expires_ms"] = json!(1);
         std::fs::write(&file, value.to_string()).unwrap();
     };
-    let id = park(&world, "{}");
+    let id = park_with(&world, "{}", &["--no-store"]);
     world.run(&["approvals", "answer", &id, "yes"]);
     age("answer");
-    assert_eq!(call(&world, "{}", &[]).code, Some(4));
-    let id = park(&world, "{}");
+    assert_eq!(call(&world, "{}", &["--no-store"]).code, Some(4));
+    let id = park_with(&world, "{}", &["--no-store"]);
     age("question");
     assert_eq!(waiting(&world), [] as [Value; 0]);
     assert_eq!(world.run(&["approvals", "answer", &id, "yes"]).code, Some(2));

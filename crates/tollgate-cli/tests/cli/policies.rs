@@ -256,6 +256,22 @@ fn cases_that_are_decided_as_they_say_are_0_and_one_that_is_not_is_1() {
 }
 
 #[test]
+fn a_command_of_a_case_is_read_as_the_shell_tool_reads_it() {
+    let case =
+        |command: &str, expect: &str| format!("[[case]]\ncommand = {command:?}\nexpect = \"{expect}\"\n");
+    let world = World::new();
+    let cases = [
+        case("git status | head -5", "allow"),
+        case("git status && rm -rf build", "ask"),
+        case("cat 'a b.txt'; git push origin", "deny"),
+        case("echo 'git push'", "allow"),
+    ];
+    world.file("cases.toml", cases.concat());
+    let ran = world.run(&["policy", "test", "cases.toml", "--deny", "shell(git push *)"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
 fn lint_names_rules_that_mean_nothing_are_idle_or_wider_than_they_look() {
     let world = world();
     let rules = [

@@ -182,3 +182,115 @@ fn a_breaker_opened_by_hand_or_by_failures_holds_in_the_next_process_until_it_is
     assert_eq!(refused.status().1, "circuit_open", "{refused:?}");
     assert_eq!(world.run(&["breaker", "list", "--json"]).json()["failures"], 5);
 }
+
+#[test]
+fn a_policy_is_replayed_over_the_calls_of_the_last_days_and_only_what_changed_is_told() {
+    let world = world();
+    world.allowed(&["call", "pay", r#"{"n":1}"#]);
+    world.allowed(&["call", "look"]);
+    world.allowed(&["call", "pay", "--caller", "helper"]);
+    let ran = world.on_mocks(&["policy", "replay", "--allow", "*", "--deny", "pay", "--json"]);
+    let told: Vec<_> = ran.lines().iter().map(|line| (line["tool"].clone(), line["now"].clone())).collect();
+    assert_eq!(told, [(json!("pay"), json!("refused")), (json!("pay"), json!("refused"))], "{ran:?}");
+    assert!(ran.err.contains("2 of 3 calls in 3 runs"), "{}", ran.err);
+    let strict = world.on_mocks(&["policy", "replay", "--allow", "*", "--deny", "pay", "--strict"]);
+    assert_eq!(strict.code, Some(1), "{strict:?}");
+    let same = world.on_mocks(&["policy", "replay", "--allow", "*", "--strict"]);
+    assert_eq!((same.code, same.out.as_str()), (Some(0), ""), "{same:?}");
+    let all = world.on_mocks(&["policy", "replay", "--allow", "*", "--all", "--json"]);
+    assert_eq!(all.lines().len(), 3);
+    assert_eq!(world.run(&["trace", "list", "--json"]).lines().len(), 3, "nothing ran");
+}
+
+#[test]
+fn a_run_is_followed_while_it_goes_on() {
+    use std::io::BufRead as _;
+    let world = world();
+    let turn = |n: u32| json!({"calls": [{"id": format!("c{n}"), "name": "look", "input": {}}], "context": {"run": "long", "turn": n}});
+    let batch = ["batch", "--format", "plain", "--mocks", "mocks.json", "--allow", "*"];
+    assert_eq!(world.feed(&batch, turn(1).to_string()).code, Some(0));
+    let mut follower = world.command(&["trace", "show", "long", "--follow"]).spawn().unwrap();
+    let lines = std::io::BufReader::new(follower.stdout.take().unwrap()).lines();
+    let (tell, told) = std::sync::mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        lines.map_while(Result::ok).take_while(|line| tell.send(line.clone()).is_ok()).for_each(drop);
+    });
+    let until = |part: &str| {
+        let most = std::time::Duration::from_secs(60);
+        while !told.recv_timeout(most).unwrap_or_else(|_| panic!("{part:?} was not shown")).contains(part) {}
+    };
+    until("c1  look  ok");
+    assert_eq!(world.feed(&batch, turn(2).to_string()).code, Some(0));
+    until("c2  look  ok");
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+    reader.join().unwrap();
+}
+
+#[test]
+fn a_run_is_a_part_of_the_trace_the_environment_names() {
+    let world = world();
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let call = ["call", "pay", "--mocks", "mocks.json", "--allow", "*"];
+    assert!(world.command(&call).env("TRACEPARENT", parent).output().unwrap().status.success());
+    let spans =
+        world.run(&["trace", "export", "--otlp"]).json()["resourceSpans"][0]["scopeSpans"][0]["spans"]
+            .clone();
+    assert_eq!(spans[0]["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_eq!(spans[0]["parentSpanId"], "00f067aa0ba902b7");
+    assert_eq!(
+        (&spans[1]["traceId"], &spans[1]["parentSpanId"]),
+        (&spans[0]["traceId"], &spans[0]["spanId"])
+    );
+    // What is no traceparent stops nothing.
+    assert!(world.command(&call).env("TRACEPARENT", "nonsense").output().unwrap().status.success());
+}
+
+#[test]
+fn a_store_with_a_key_from_outside_opens_with_it_alone() {
+    let world = world();
+    let key = world.file("key", "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n");
+    let keyed = |args: &[&str]| {
+        let output = world.command(args).env("TOLLGATE_STORE_KEY_FILE", &key).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(keyed(&["call", "pay", "--mocks", "mocks.json", "--allow", "*"]).0, Some(0));
+    assert_eq!(keyed(&["trace", "verify"]).0, Some(0));
+    assert!(!world.path().join(".local/share/tollgate/store.key").exists());
+    let without = world.run(&["trace", "verify"]);
+    assert!(without.code == Some(1) && without.err.contains("TOLLGATE_STORE_KEY_FILE"), "{without:?}");
+    std::fs::write(&key, "too short").unwrap();
+    let (code, err) = keyed(&["trace", "verify"]);
+    assert!(code == Some(1) && err.contains("64 hexadecimal digits") && err.contains("hint: "), "{err}");
+}
+
+#[test]
+fn exported_spans_are_what_the_official_schema_of_otlp_says() {
+    let world = world();
+    world.allowed(&["call", "pay", r#"{"n":7}"#]);
+    world.on_mocks(&["call", "pay", "--deny", "pay"]);
+    let exported = world.run(&["trace", "export", "--otlp"]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/otlp_check.py");
+    let checker = std::process::Command::new("python3")
+        .arg(script)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn();
+    let Ok(mut checker) = checker else {
+        eprintln!("skipped: no python3 to read the spans with");
+        return;
+    };
+    // One that is not installed reads nothing.
+    let _ = checker.stdin.take().unwrap().write_all(exported.out.as_bytes());
+    let output = checker.wait_with_output().unwrap();
+    if output.status.code() == Some(77) {
+        eprintln!("skipped: the Python package opentelemetry-proto is not installed");
+        return;
+    }
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{err}");
+    let names: Vec<&str> = out.lines().map(|line| line.trim_start_matches("invoke_agent ")).collect();
+    assert_eq!(names.len(), 4, "{out}");
+    assert!(names.contains(&"execute_tool pay 1") && names.contains(&"execute_tool pay 2"), "{out}");
+}

@@ -37,21 +37,66 @@ pub(crate) enum Claimed {
 #[derive(Debug, Default)]
 pub(crate) struct Holders(HashMap<i64, (i64, Instant)>);
 
+/// A call that was proposed in this transaction. Nearly always it is claimed or refused in the same one, and then its
+/// one row is written as it stands at the end.
+pub(super) struct Fresh {
+    run: String,
+    caller: String,
+    seq: i64,
+}
+
 /// Notes a call before anyone decides about it.
-pub(crate) fn propose(
-    tx: &mut Tx<'_>,
-    id: i64,
-    run: &str,
-    caller: &str,
-    line: &[u8],
-) -> Result<(), StoreError> {
+pub(crate) fn propose(tx: &mut Tx<'_>, id: i64, run: &str, caller: &str, line: &[u8]) {
     let seq = tx.write(run, line, 1, Tally::default());
+    tx.fresh.insert(id, Fresh { run: run.to_owned(), caller: caller.to_owned(), seq });
+}
+
+/// Gives every call that was only proposed its row.
+pub(super) fn note_fresh(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let fresh = std::mem::take(&mut tx.fresh);
+    fresh.into_iter().try_for_each(|(id, fresh)| insert(tx, id, &fresh, 0))
+}
+
+/// A call that ends in the transaction it was proposed in. False when it was not.
+pub(super) fn end_fresh(tx: &mut Tx<'_>, id: i64, state: State) -> Result<bool, StoreError> {
+    let Some(fresh) = tx.fresh.remove(&id) else { return Ok(false) };
+    insert(tx, id, &fresh, state as i64)?;
+    Ok(true)
+}
+
+fn insert(tx: &mut Tx<'_>, id: i64, fresh: &Fresh, state: i64) -> Result<(), StoreError> {
     tx.db.execute(
         "INSERT INTO calls (id, run, caller, key, fingerprint, state, seq)
-         VALUES ($1, $2, $3, NULL, NULL, 0, $4)",
-        &[Param::Int(id), Param::Text(run), Param::Text(caller), Param::Int(seq)],
+         VALUES ($1, $2, $3, NULL, NULL, $4, $5)",
+        &[
+            Param::Int(id),
+            Param::Text(&fresh.run),
+            Param::Text(&fresh.caller),
+            Param::Int(state),
+            Param::Int(fresh.seq),
+        ],
     )?;
     Ok(())
+}
+
+/// Proposed and granted in one: the key is free, and the row says so.
+fn grant_fresh(tx: &mut Tx<'_>, wanted: &Wanted, fresh: &Fresh) -> Result<bool, StoreError> {
+    let rows = tx.db.execute(
+        "INSERT INTO calls (id, run, caller, key, fingerprint, state, seq) VALUES ($1, $2, $3, $4, $5, 1, $6)
+         ON CONFLICT (caller, key) DO NOTHING",
+        &[
+            Param::Int(wanted.id),
+            Param::Text(&fresh.run),
+            Param::Text(&wanted.caller),
+            Param::Text(&wanted.key),
+            Param::Blob(&wanted.fingerprint),
+            Param::Int(fresh.seq),
+        ],
+    )?;
+    if rows == 1 {
+        tx.write(&wanted.run, &wanted.line, 1, Tally::default());
+    }
+    Ok(rows == 1)
 }
 
 /// Grants the key, or says why not.
@@ -69,9 +114,15 @@ pub(crate) fn claim(
         }
         tx.alive = Some(owner);
     }
+    if let Some(fresh) = tx.fresh.remove(&wanted.id) {
+        if grant_fresh(tx, wanted, &fresh)? {
+            return Ok(Claimed::Granted);
+        }
+        insert(tx, wanted.id, &fresh, 0)?;
+    }
     loop {
         let found = tx.db.query(
-            "SELECT id, state, fingerprint FROM calls WHERE caller = $1 AND key = $2 AND state IN (1, 2, 3)",
+            "SELECT id, state, fingerprint FROM calls WHERE caller = $1 AND key = $2",
             &[Param::Text(&wanted.caller), Param::Text(&wanted.key)],
         )?;
         let Some(row) = found.first() else { return grant(tx, wanted) };

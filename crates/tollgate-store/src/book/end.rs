@@ -1,6 +1,9 @@
 //! Every call has one terminal record: its own, or the one that recovery writes for it.
 
-use super::{State, Tally, Tx};
+use super::{
+    State, Tally, Tx,
+    claim::{end_fresh, note_fresh},
+};
 use crate::{
     StoreError,
     db::Param,
@@ -27,25 +30,37 @@ pub(crate) enum Ended {
 
 /// Writes the terminal record, unless there is one.
 pub(crate) fn end(tx: &mut Tx<'_>, ending: &Ending) -> Result<Ended, StoreError> {
-    let rows = tx.db.query("SELECT state FROM calls WHERE id = $1", &[Param::Int(ending.id)])?;
-    match rows.first().map(|row| row.int(0)).transpose()? {
-        Some(0 | 1) => {
-            let seq = tx.seq_of(&ending.run);
-            tx.db.execute(
-                "UPDATE calls SET state = $1, seq = $2 WHERE id = $3 AND state IN (0, 1)",
-                &[Param::Int(ending.state as i64), Param::Int(seq), Param::Int(ending.id)],
-            )?;
+    if !end_fresh(tx, ending.id, ending.state)? && !close_open(tx, ending)? {
+        let rows = tx.db.query("SELECT state FROM calls WHERE id = $1", &[Param::Int(ending.id)])?;
+        if !rows.is_empty() {
+            return terminal_of(tx, ending.id).map(Ended::Superseded);
         }
-        Some(_) => return terminal_of(tx, ending.id).map(Ended::Superseded),
         // Never noted, because noting failed: nothing was claimed, and this is all there is to say.
-        None => {}
     }
     tx.write(&ending.run, &ending.line, 1, ending.tally);
     Ok(Ended::Recorded)
 }
 
+/// Ends a call that is still open. Its key is free again where nothing took effect.
+fn close_open(tx: &mut Tx<'_>, ending: &Ending) -> Result<bool, StoreError> {
+    let seq = tx.seq_of(&ending.run);
+    let sql = match ending.state {
+        State::Released => {
+            "UPDATE calls SET state = $1, seq = $2, key = NULL WHERE id = $3 AND state IN (0, 1)"
+        }
+        _ => "UPDATE calls SET state = $1, seq = $2 WHERE id = $3 AND state IN (0, 1)",
+    };
+    let numbers = [ending.state as i64, seq, ending.id];
+    let closed = tx.db.execute(sql, &numbers.map(Param::Int))? == 1;
+    if !closed {
+        tx.drop_if_empty(&ending.run);
+    }
+    Ok(closed)
+}
+
 /// The holder went away without an end. `ran` is false where it is certain that the body never began.
 pub(crate) fn abandon(tx: &mut Tx<'_>, id: i64, ran: bool) -> Result<(), StoreError> {
+    note_fresh(tx)?;
     let rows = tx.db.query(
         "SELECT id, run, state, seq FROM calls WHERE id = $1 AND state IN (0, 1)",
         &[Param::Int(id)],
@@ -56,6 +71,7 @@ pub(crate) fn abandon(tx: &mut Tx<'_>, id: i64, ran: bool) -> Result<(), StoreEr
 /// Gives every open call of an owner that is gone its end: `unknown` where it had started, `refused` where not.
 /// Nothing is run again.
 pub(crate) fn recover(tx: &mut Tx<'_>, owner: i64) -> Result<usize, StoreError> {
+    note_fresh(tx)?;
     let (from, to) = record::ids_of(owner);
     let rows = tx.db.query(
         "SELECT id, run, state, seq FROM calls WHERE id >= $1 AND id <= $2 AND state IN (0, 1)",
@@ -91,11 +107,4 @@ pub(super) fn terminal_of(tx: &mut Tx<'_>, id: i64) -> Result<Vec<u8>, StoreErro
     terminal.and_then(Line::answer).ok_or_else(|| {
         StoreError::Database(format!("the terminal record of call {id} is not where it was written"))
     })
-}
-
-impl Tx<'_> {
-    /// The row that records of this run go to. Something is written to it next.
-    fn seq_of(&mut self, run: &str) -> i64 {
-        self.write(run, b"", 0, Tally::default())
-    }
 }

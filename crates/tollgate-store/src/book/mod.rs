@@ -1,5 +1,7 @@
 //! What one transaction writes: journal rows, where calls stand, what runs add up to. All of it or none.
 
+use std::collections::HashMap;
+
 use crate::{
     StoreError,
     db::{Db, Durability, Param, Row},
@@ -64,6 +66,10 @@ pub(crate) struct Tx<'a> {
     seq: i64,
     mac: Vec<u8>,
     pages: Vec<Page>,
+    /// Where each run's page is.
+    places: HashMap<String, usize>,
+    /// Calls that were proposed in this transaction and have no row yet.
+    fresh: HashMap<i64, claim::Fresh>,
     /// An owner that was seen alive in this transaction, and so is alive until its end.
     alive: Option<i64>,
 }
@@ -74,7 +80,8 @@ impl<'a> Tx<'a> {
         db.begin(sync)?;
         match db.query("SELECT seq, mac FROM head", &[]).and_then(|rows| head(&rows)) {
             Ok((seq, mac)) => {
-                Ok(Self { db, key, now: crate::now_ms(), seq, mac, pages: Vec::new(), alive: None })
+                let (pages, places, fresh) = (Vec::new(), HashMap::new(), HashMap::new());
+                Ok(Self { db, key, now: crate::now_ms(), seq, mac, pages, places, fresh, alive: None })
             }
             Err(error) => {
                 db.rollback();
@@ -85,9 +92,10 @@ impl<'a> Tx<'a> {
 
     /// Adds whole lines of records to the row of their run, and says which row that is.
     pub(crate) fn write(&mut self, run: &str, lines: &[u8], records: i64, tally: Tally) -> i64 {
-        let at = match self.pages.iter().rposition(|page| page.run == run) {
-            Some(at) => at,
+        let at = match self.places.get(run) {
+            Some(at) => *at,
             None => {
+                self.places.insert(run.to_owned(), self.pages.len());
                 self.seq += 1;
                 let page = Page {
                     seq: self.seq,
@@ -107,6 +115,20 @@ impl<'a> Tx<'a> {
         page.seq
     }
 
+    /// The row that records of this run go to.
+    fn seq_of(&mut self, run: &str) -> i64 {
+        self.write(run, b"", 0, Tally::default())
+    }
+
+    /// Takes back a row that was begun for something that turned out not to be written.
+    fn drop_if_empty(&mut self, run: &str) {
+        if self.pages.last().is_some_and(|page| page.run == run && page.records == 0) {
+            self.pages.pop();
+            self.places.remove(run);
+            self.seq -= 1;
+        }
+    }
+
     /// Writes the rows and commits. Durable when it returns.
     pub(crate) fn commit(mut self) -> Result<(), StoreError> {
         let written = self.flush().and_then(|()| {
@@ -124,6 +146,7 @@ impl<'a> Tx<'a> {
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
+        claim::note_fresh(self)?;
         if self.pages.is_empty() {
             return Ok(());
         }
@@ -170,6 +193,10 @@ impl<'a> Tx<'a> {
             ],
         )?;
         Ok(())
+    }
+
+    pub(crate) fn key(&self) -> &Key {
+        self.key
     }
 
     pub(crate) fn db(&mut self) -> &mut dyn Db {

@@ -5,6 +5,8 @@ use crate::StoreError;
 mod sqlite;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
+mod tls;
 
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::Postgres;
@@ -47,6 +49,19 @@ pub(crate) trait Db: Send {
         false
     }
 
+    /// False when it is certain that no other connection has written since it was last asked.
+    fn changed_elsewhere(&mut self) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
+    /// Gives room that is free inside the database back to the disk, where there is much of it.
+    fn shrink(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Puts what waits in a log beside the database into it: whoever opens it next has less to read.
+    fn tidy(&mut self) {}
+
     /// Bytes the database takes.
     fn size(&mut self) -> Result<i64, StoreError>;
 }
@@ -87,6 +102,10 @@ impl Row {
             Some(Cell::Int(number)) => Ok(*number),
             other => Err(odd(at, other)),
         }
+    }
+
+    pub(crate) fn is_null(&self, at: usize) -> bool {
+        matches!(self.0.get(at), Some(Cell::Null) | None)
     }
 
     pub(crate) fn text(&self, at: usize) -> Result<&str, StoreError> {

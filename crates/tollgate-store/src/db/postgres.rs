@@ -7,7 +7,10 @@ use postgres::{
     types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked},
 };
 
-use super::{Cell, Db, Durability, Param, Row};
+use super::{
+    Cell, Db, Durability, Param, Row,
+    tls::{Wish, wish},
+};
 use crate::StoreError;
 
 /// Advisory locks of this store, apart from those of anyone else, and of other stores, in the same database.
@@ -26,10 +29,13 @@ impl Postgres {
     /// A process that stands still inside a transaction would keep everyone from writing: the server ends its
     /// session after a while, and with it its claims.
     pub(crate) fn connect(url: &str, patience: Duration) -> Result<Self, StoreError> {
-        let config: postgres::Config =
-            url.parse().map_err(|error: postgres::Error| StoreError::BadPlace(error.to_string()))?;
+        let Wish { config, tls } = wish(url)?;
         let place = format!("postgres database {}", config.get_dbname().unwrap_or("of the user"));
-        let mut client = config.connect(NoTls).map_err(|error| tell(&place, patience, &error))?;
+        let client = match tls {
+            None => config.connect(NoTls),
+            Some(tls) => config.connect(tls),
+        };
+        let mut client = client.map_err(|error| tell(&place, patience, &error))?;
         let limits = format!(
             "SET lock_timeout = {0}; SET idle_in_transaction_session_timeout = {1}",
             patience.as_millis(),
@@ -96,7 +102,7 @@ impl Db for Postgres {
     }
 
     fn migrate(&mut self, sql: &str) -> Result<(), StoreError> {
-        self.simple(&sql.replace("BLOB", "BYTEA"))
+        self.simple(&sql.replace("BLOB", "BYTEA").replace("INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY"))
     }
 
     fn has_tables(&mut self) -> Result<bool, StoreError> {
@@ -166,6 +172,13 @@ impl ToSql for Param<'_> {
 fn tell(place: &str, patience: Duration, error: &postgres::Error) -> StoreError {
     use postgres::error::SqlState;
     let place = place.to_owned();
+    let mut cause = error.source();
+    while let Some(this) = cause {
+        if is_about_tls(this) {
+            return StoreError::Tls { place, why: this.to_string() };
+        }
+        cause = this.source();
+    }
     match error.code() {
         Some(&SqlState::DISK_FULL) => StoreError::Full { place },
         Some(&SqlState::LOCK_NOT_AVAILABLE) => StoreError::Busy { place, waited: patience },
@@ -178,4 +191,12 @@ fn tell(place: &str, patience: Duration, error: &postgres::Error) -> StoreError 
             StoreError::Database(format!("{place}: {error}{cause}"))
         }
     }
+}
+
+/// True for a handshake that did not come about. The client tells a server without TLS only by its words.
+fn is_about_tls(cause: &(dyn Error + 'static)) -> bool {
+    let inner = cause.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
+    inner.is_some_and(|inner| inner.is::<rustls::Error>())
+        || cause.is::<rustls::Error>()
+        || cause.to_string().contains("server does not support TLS")
 }

@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use crate::{
     StoreError,
     book::{self, Claimed, Ended, Holders, Tx},
+    breakers::{LOOK, Shelf},
     db::{Db, Durability},
     failpoint,
     key::Key,
@@ -22,13 +23,16 @@ use crate::{
 
 mod queue;
 
-pub(crate) use queue::{Op, Queue};
+pub(crate) use queue::{Op, Queue, Work};
 
 /// Records nobody waits for are written at the latest after this.
 const LAZY: Duration = Duration::from_millis(50);
 
 /// How long those that were answered together are waited for.
 const LINGER: Duration = Duration::from_micros(1_500);
+
+/// A process that had the store open for so long can take the time to tidy up.
+const LONG: Duration = Duration::from_secs(2);
 
 /// What the writer and the handles of a store share.
 pub(crate) struct Desk {
@@ -41,6 +45,8 @@ pub(crate) struct Desk {
     open: AtomicI64,
     /// Records that could not be written and were given up.
     pub(crate) lost: AtomicI64,
+    /// How breakers stand.
+    pub(crate) shelf: Shelf,
 }
 
 impl Desk {
@@ -52,6 +58,7 @@ impl Desk {
             next: AtomicU32::new(0),
             open: AtomicI64::new(0),
             lost: AtomicI64::new(0),
+            shelf: Shelf::default(),
         }
     }
 
@@ -72,6 +79,7 @@ pub(crate) struct Writer {
     pub(crate) patience: Duration,
     pub(crate) desk: Arc<Desk>,
     pub(crate) holders: Holders,
+    pub(crate) began: Instant,
 }
 
 /// Whether what could not be written may be written another time.
@@ -95,12 +103,16 @@ impl Writer {
         let mut beaten = Instant::now();
         let mut crowd = 0;
         let mut lazy_at = Instant::now();
+        let mut looked = Instant::now();
         loop {
             if crowd > 1 {
                 self.desk.queue.linger(crowd, Instant::now() + LINGER);
             }
-            let beat_at = beaten + self.lease / 4;
-            let batch = self.desk.queue.take(beat_at.max(Instant::now()), lazy_at);
+            let mut wake_at = beaten + self.lease / 4;
+            if self.desk.shelf.is_minded() {
+                wake_at = wake_at.min(looked + LOOK);
+            }
+            let batch = self.desk.queue.take(wake_at.max(Instant::now()), lazy_at);
             if let Some(batch) = batch {
                 crowd = batch.urgent;
                 let closed = batch.closed;
@@ -114,6 +126,10 @@ impl Writer {
                 beaten = Instant::now();
                 self.beat();
             }
+            if self.desk.shelf.is_minded() && looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                self.look();
+            }
         }
         self.leave();
     }
@@ -126,6 +142,13 @@ impl Writer {
         failpoint::hit("beat");
         if let Ok(false) = book::beat(&mut *self.db, self.owner) {
             self.come_back();
+        }
+    }
+
+    /// Whether others have changed a breaker. What fails is tried the next time: the calls themselves will tell.
+    fn look(&mut self) {
+        if let Ok(true) = self.db.changed_elsewhere() {
+            let _ = self.desk.shelf.look(&mut *self.db);
         }
     }
 
@@ -188,7 +211,9 @@ impl Writer {
 
     fn commit(&mut self, ops: &mut [Op]) -> Result<Vec<Outcome>, StoreError> {
         // Proposals and reads may be lost with the machine; starts and ends never.
-        let lazy = ops.iter().all(|op| matches!(op, Op::Propose { .. } | Op::Lines { .. }));
+        let lazy = ops.iter().all(|op| {
+            matches!(op, Op::Propose { .. } | Op::Lines { .. } | Op::Do { sync: Durability::Lazy, .. })
+        });
         let mut tx =
             Tx::begin(&mut *self.db, &self.key, if lazy { Durability::Lazy } else { Durability::Full })?;
         let mut outcomes = Vec::with_capacity(ops.len());
@@ -228,7 +253,7 @@ impl Writer {
                     }
                 }
                 (Op::Abandon { .. }, _) => ended += 1,
-                (Op::Do { reply, .. }, Outcome::Done(done)) => drop(reply.send(Ok(done))),
+                (Op::Do { reply: Some(reply), .. }, Outcome::Done(done)) => drop(reply.send(Ok(done))),
                 _ => {}
             }
         }
@@ -244,7 +269,7 @@ impl Writer {
         for op in ops {
             match op {
                 Op::Claim { reply, .. } => drop(reply.send(Err(error.again()))),
-                Op::Do { reply, .. } => drop(reply.send(Err(error.again()))),
+                Op::Do { reply: Some(reply), .. } => drop(reply.send(Err(error.again()))),
                 Op::End { ending, reply } => {
                     if let Some(reply) = reply {
                         let _ = reply.send(Err(error.again()));
@@ -266,6 +291,9 @@ impl Writer {
         let owner = self.owner;
         let _ = self.in_one(|tx| book::recover(tx, owner).map(drop));
         self.db.release(owner);
+        if self.began.elapsed() > LONG {
+            self.db.tidy();
+        }
     }
 }
 
@@ -277,7 +305,7 @@ fn apply(
 ) -> Result<Outcome, StoreError> {
     Ok(match op {
         Op::Propose { id, run, caller, line } => {
-            book::propose(tx, *id, run, caller, line)?;
+            book::propose(tx, *id, run, caller, line);
             Outcome::Nothing
         }
         Op::Lines { run, body, records, tally } => {

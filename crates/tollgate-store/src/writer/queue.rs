@@ -12,6 +12,7 @@ use tollgate::tool::RunId;
 use crate::{
     StoreError,
     book::{Claimed, Ended, Ending, Tally, Tx, Wanted},
+    db::Durability,
 };
 
 /// Bytes of records that may wait. Whoever adds beyond waits, too.
@@ -24,7 +25,7 @@ pub(crate) enum Op {
     Claim { wanted: Wanted, reply: oneshot::Sender<Result<Claimed, StoreError>> },
     End { ending: Ending, reply: Option<oneshot::Sender<Result<Ended, StoreError>>> },
     Abandon { id: i64, ran: bool },
-    Do { work: Work, reply: oneshot::Sender<Result<Done, StoreError>> },
+    Do { work: Work, sync: Durability, reply: Option<oneshot::Sender<Result<Done, StoreError>>> },
 }
 
 pub(crate) type Done = Box<dyn Any + Send>;
@@ -58,7 +59,10 @@ pub(crate) struct Batch {
 
 impl Op {
     fn is_urgent(&self) -> bool {
-        matches!(self, Self::Claim { .. } | Self::End { reply: Some(_), .. } | Self::Do { .. })
+        matches!(
+            self,
+            Self::Claim { .. } | Self::End { reply: Some(_), .. } | Self::Do { reply: Some(_), .. }
+        )
     }
 
     fn bytes(&self) -> usize {

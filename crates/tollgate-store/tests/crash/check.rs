@@ -5,7 +5,10 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 use tollgate_store::{Entry, Store};
 
-use crate::round::{At, Told};
+use crate::{
+    round::{At, Told},
+    worker::BUDGET,
+};
 
 /// What the journal says of one call that needed a claim.
 #[derive(Default)]
@@ -54,9 +57,16 @@ pub(crate) fn all(at: &At, told: &mut Told) -> Vec<String> {
     told.proposed += calls.len();
     told.ok += settled_ok.len();
     told.effects += effects.len();
+    let yeses = yeses(&store, &round);
+    let under_budget = effects.keys().filter(|thing| thing.contains("-spend-")).count() as u64;
+    if under_budget > BUDGET {
+        wrong.push(format!("{under_budget} calls ran under a budget of {BUDGET}"));
+    }
     for (thing, nonces) in &effects {
-        if nonces.len() != 1 {
-            wrong.push(format!("{thing} took effect {} times", nonces.len()));
+        // One yes, one effect.
+        let most = if is_asked(thing) { yeses.get(thing).copied().unwrap_or(0) } else { 1 };
+        if nonces.len() > most {
+            wrong.push(format!("{thing} took effect {} times, and {most} were allowed", nonces.len()));
         }
         if !calls.values().any(|call| call.thing == *thing && call.started > 0) {
             wrong.push(format!("{thing} took effect and no start is recorded"));
@@ -65,13 +75,18 @@ pub(crate) fn all(at: &At, told: &mut Told) -> Vec<String> {
     for (thing, nonces) in &settled_ok {
         let happened =
             effects.get(*thing).map(|nonces| nonces.iter().map(String::as_str).collect::<HashSet<_>>());
-        if happened.as_ref() != Some(nonces) {
+        let fits = match &happened {
+            // Others of the same question may be unknown, and have happened.
+            Some(happened) if is_asked(thing) => nonces.is_subset(happened),
+            happened => happened.as_ref() == Some(nonces),
+        };
+        if !fits {
             wrong.push(format!("{thing} is ok with {nonces:?}, and downstream saw {happened:?}"));
         }
     }
     for call in calls.values().filter(|call| call.ends.first().is_some_and(|end| end.0 == "refused")) {
         // A thing of one worker alone that was refused did not happen.
-        let own = !call.thing.contains("shared");
+        let own = !call.thing.contains("shared") && !is_asked(&call.thing);
         if own && effects.contains_key(call.thing.as_str()) {
             wrong.push(format!("{} is refused and took effect", call.thing));
         }
@@ -82,6 +97,9 @@ pub(crate) fn all(at: &At, told: &mut Told) -> Vec<String> {
             wrong.push(format!("a torn acknowledgement: {ack:?}"));
             continue;
         };
+        if status == "answered" && !yeses.contains_key(thing) {
+            wrong.push(format!("the answer about {thing} was acknowledged, and the ledger lost it"));
+        }
         if status != "ok" {
             continue;
         }
@@ -102,9 +120,25 @@ pub(crate) fn all(at: &At, told: &mut Told) -> Vec<String> {
     wrong
 }
 
+fn is_asked(thing: &str) -> bool {
+    thing.contains("-asked-")
+}
+
+/// How often each thing was answered, as the journal says.
+fn yeses(store: &Store, round: &str) -> HashMap<String, usize> {
+    let mut yeses = HashMap::new();
+    for name in ["a", "b"] {
+        let entries = store.journal(&format!("{round}-{name}"), 0).unwrap_or_default();
+        for line in entries.iter().flat_map(Entry::lines).filter(|line| line.r == "answered") {
+            *yeses.entry(line.c.as_deref().unwrap_or_default().to_owned()).or_default() += 1;
+        }
+    }
+    yeses
+}
+
 fn calls_of(store: &Store, round: &str, wrong: &mut Vec<String>) -> HashMap<i64, Called> {
     let mut calls: HashMap<i64, Called> = HashMap::new();
-    for name in ["a", "b"] {
+    for name in ["a", "b", "budget"] {
         let entries = match store.journal(&format!("{round}-{name}"), 0) {
             Ok(entries) => entries,
             Err(error) => {

@@ -62,7 +62,11 @@ impl Told {
 }
 
 /// Every step of the write order.
-const POINTS: [&str; 11] = [
+const POINTS: [&str; 15] = [
+    "parked",
+    "answered",
+    "taken",
+    "reserved",
     "proposed",
     "decided",
     "before_start",
@@ -76,7 +80,7 @@ const POINTS: [&str; 11] = [
     "delivered",
 ];
 
-const CALLS: u32 = 24;
+const CALLS: u32 = 30;
 
 pub(crate) fn run(at: &At, number: u32, chance: &mut Chance) -> (Told, Vec<String>) {
     std::fs::write(at.beside("round"), format!("r{number}")).expect("writes");

@@ -30,6 +30,10 @@ struct Server {
 
 impl Server {
     fn start() -> Option<Self> {
+        Self::start_with("-c listen_addresses=''")
+    }
+
+    fn start_with(listen: &str) -> Option<Self> {
         let Some(bin) = installed() else {
             eprintln!(
                 "skipped: no PostgreSQL (initdb) on this machine, so its half of the cases did not run"
@@ -45,10 +49,7 @@ impl Server {
         let server = Self { folder, user, bin };
         let data = server.folder.join("data");
         run(server.as_user("initdb").args(["-A", "trust", "-N", "-D"]).arg(&data));
-        let options = format!(
-            "-k {} -c listen_addresses='' -c fsync=on -c max_connections=200",
-            server.folder.display()
-        );
+        let options = format!("-k {} {listen} -c fsync=on -c max_connections=200", server.folder.display());
         run(server
             .as_user("pg_ctl")
             .args(["-w", "-o", &options, "-l"])
@@ -99,6 +100,76 @@ impl Server {
         };
         command.current_dir(&self.folder).stdin(Stdio::null());
         command
+    }
+}
+
+/// A server that listens on a port of this machine, for what a socket has no use for: TLS.
+#[allow(dead_code, reason = "the crash test shares this file and needs no such server")]
+pub(crate) struct OnTcp {
+    server: Server,
+    port: u16,
+    /// The certificate its own is signed by: itself.
+    pub(crate) root: String,
+}
+
+#[allow(dead_code, reason = "the crash test shares this file and needs no such server")]
+pub(crate) fn on_tcp() -> Option<OnTcp> {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
+    let server = Server::start_with(&format!("-c listen_addresses=127.0.0.1,localhost -p {port}"))?;
+    let root = server.folder.join("data/server.crt").display().to_string();
+    Some(OnTcp { server, port, root })
+}
+
+#[allow(dead_code, reason = "the crash test shares this file and needs no such server")]
+impl OnTcp {
+    pub(crate) fn url(&self, host: &str, query: &str) -> String {
+        format!("postgresql://{}@{host}:{}/postgres?{query}", self.server.user, self.port)
+    }
+
+    /// From now on with a certificate for `localhost`. False where none can be made.
+    pub(crate) fn with_tls(&self) -> bool {
+        let data = self.server.folder.join("data");
+        let (key, crt) = (data.join("server.key"), data.join("server.crt"));
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"])
+            .args([
+                "-addext",
+                "subjectAltName=DNS:localhost",
+                "-addext",
+                "basicConstraints=CA:FALSE",
+                "-keyout",
+            ])
+            .arg(&key)
+            .arg("-out")
+            .arg(&crt)
+            .stdin(Stdio::null())
+            .output();
+        if !made.is_ok_and(|made| made.status.success()) {
+            return false;
+        }
+        if is_root() {
+            run(Command::new("chown").arg(&self.server.user).arg(&key).arg(&crt));
+        }
+        run(Command::new("chmod").arg("600").arg(&key));
+        self.psql("ALTER SYSTEM SET ssl = on");
+        self.psql("SELECT pg_reload_conf()");
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        true
+    }
+
+    /// How many connections over the network are not encrypted.
+    pub(crate) fn in_the_clear(&self) -> i64 {
+        let sql = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                   WHERE client_port > 0 AND NOT ssl";
+        self.psql(sql).trim().parse().expect("a number")
+    }
+
+    fn psql(&self, sql: &str) -> String {
+        let mut command = self.server.as_user("psql");
+        command.args(["-q", "-t", "-A", "-h"]).arg(&self.server.folder).args(["-p", &self.port.to_string()]);
+        let output = command.args(["-d", "postgres", "-c", sql]).output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 }
 

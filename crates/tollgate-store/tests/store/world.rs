@@ -11,9 +11,9 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tollgate::{
-    Effects, Failure, Output, Proposed, Registry, Scope, Settled, Tollgate,
+    BoxFuture, Builder, Effects, Failure, Output, Proposed, Registry, Scope, Settled, Tollgate,
     guard::{Run, Workspace},
-    policy::Rules,
+    policy::{Answer, Approver, Nobody, Question, Rules},
     tool::{Caller, ToolBuilder},
 };
 use tollgate_store::{Place, Settings, Store};
@@ -57,8 +57,16 @@ impl World {
         Self::with_lease(self.place(), self.lease)
     }
 
-    /// A gate on the store with `pay` (counts, says the count), `slow` (the same after 200 ms), `fail`, and `look`.
+    /// A gate on the store with `pay` (counts, says the count), `slow` (the same after 200 ms), `hang` (after a minute), `fail`, and `look`.
     pub(crate) fn gate(&self, store: &Store) -> Tollgate {
+        self.gate_with(store, Rules::new().allow("*").expect("a rule"), Arc::new(Nobody))
+    }
+
+    pub(crate) fn gate_with(&self, store: &Store, rules: Rules, approver: Arc<dyn Approver>) -> Tollgate {
+        self.builder(store, rules, approver).build()
+    }
+
+    pub(crate) fn builder(&self, store: &Store, rules: Rules, approver: Arc<dyn Approver>) -> Builder {
         let schema =
             || json!({"type": "object", "properties": {"n": {"type": "integer"}, "s": {"type": "string"}}});
         let tool = |name: &str| ToolBuilder::new(name, "A tool.", schema()).expect("a name");
@@ -82,11 +90,20 @@ impl World {
         let registry = Registry::new()
             .with(counting("pay", 0))
             .and_then(|r| r.with(counting("slow", 200)))
+            .and_then(|r| r.with(counting("hang", 60_000)))
             .and_then(|r| r.with(fail))
             .and_then(|r| r.with(look))
             .expect("registers");
-        let rules = Rules::new().allow("*").expect("a rule");
-        Tollgate::builder(registry).policy(rules).ledger(store.clone()).build()
+        Tollgate::builder(registry).policy(rules).approver(Asked(approver)).ledger(store.clone())
+    }
+}
+
+/// Any approver, behind the one type a builder takes.
+struct Asked(Arc<dyn Approver>);
+
+impl Approver for Asked {
+    fn ask<'a>(&'a self, question: Question<'a>) -> BoxFuture<'a, Answer> {
+        self.0.ask(question)
     }
 }
 

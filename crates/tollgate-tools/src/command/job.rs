@@ -21,12 +21,12 @@ use super::transcript::{Stream, Transcript};
 use crate::process::{Launch, LaunchError, Pipes, Running};
 
 /// How much of a command's output is kept in memory, from its beginning and from its end.
-const HEAD: usize = 256 << 10;
-const TAIL: usize = 256 << 10;
+const HEAD: usize = 1 << 20;
+const TAIL: usize = 1 << 20;
 /// How long what was written may take to reach us once the shell is over. A child may hold the pipe for ever.
 const DRAIN: Duration = Duration::from_millis(200);
 /// Jobs that are over are remembered up to this many.
-const REMEMBERED: usize = 64;
+const REMEMBERED: usize = 32;
 
 /// A command that was started.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Job {
     /// Starts it. Dropping the job kills the process and its group.
     pub(super) async fn start(launch: Launch, command: &str) -> Result<Self, LaunchError> {
         let began = Instant::now();
-        let (running, pipes) = launch.start().await?;
+        let (running, pipes) = launch.without_input().start().await?;
         let transcript = Arc::new(Mutex::new(Transcript::new(HEAD, TAIL)));
         let (ended, state) = watch::channel(None);
         let (stop, stops) = mpsc::channel(1);
@@ -103,8 +103,6 @@ async fn watch_over(
     mut stops: mpsc::Receiver<()>,
     began: Instant,
 ) -> Over {
-    // No input: whoever reads meets the end at once.
-    drop(pipes.stdin);
     let out = copy(pipes.stdout, Stream::Out, &transcript);
     let err = copy(pipes.stderr, Stream::Err, &transcript);
     let mut talk = std::pin::pin!(futures_util::future::join(out, err));

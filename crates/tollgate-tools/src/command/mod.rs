@@ -2,18 +2,19 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use serde_json::Value;
-use tollgate::{Registry, ToolSpec, catalog::RegistryError, tool::ToolName};
+use tollgate::{Registry, catalog::RegistryError};
 
-use crate::{process::Environment, sandbox::Sandbox};
+use crate::{builtin::add, process::Environment, sandbox::Sandbox};
 
 mod transcript;
 mod job;
 mod effects;
+mod guard;
 mod shell;
 mod jobs;
 mod words;
 
+pub use guard::{Guard, Reading};
 pub use jobs::JobsTool;
 pub use shell::ShellTool;
 
@@ -25,7 +26,18 @@ pub struct Shell {
     environment: Environment,
     home: Option<PathBuf>,
     sandbox: Sandbox,
+    guard: Guard,
+    lasts: Lasts,
     jobs: Jobs,
+}
+
+/// How long what a command leaves running can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasts {
+    /// One call: nobody comes back for it, so there are no jobs.
+    Call,
+    /// Many calls.
+    Session,
 }
 
 impl Shell {
@@ -36,7 +48,28 @@ impl Shell {
 
     /// The same in a sandbox that was chosen.
     pub fn in_sandbox(environment: Environment, home: Option<PathBuf>, sandbox: Sandbox) -> Arc<Self> {
-        Arc::new(Self { environment, home, sandbox, jobs: Jobs::default() })
+        Self::guarded(environment, home, sandbox, Guard::open())
+    }
+
+    /// The same, and files that nobody named are read only where this says so.
+    pub fn guarded(
+        environment: Environment,
+        home: Option<PathBuf>,
+        sandbox: Sandbox,
+        guard: Guard,
+    ) -> Arc<Self> {
+        Self::lasting(environment, home, sandbox, guard, Lasts::Session)
+    }
+
+    /// The same for a program that lasts so long.
+    pub fn lasting(
+        environment: Environment,
+        home: Option<PathBuf>,
+        sandbox: Sandbox,
+        guard: Guard,
+        lasts: Lasts,
+    ) -> Arc<Self> {
+        Arc::new(Self { environment, home, sandbox, guard, lasts, jobs: Jobs::default() })
     }
 
     /// The sandbox commands run in.
@@ -50,23 +83,7 @@ impl Shell {
         registry: Registry,
         only: Option<&str>,
     ) -> Result<Registry, RegistryError> {
-        let wanted = |names: &[&str]| only.is_none_or(|only| names.contains(&only));
-        let mut registry = registry;
-        if wanted(shell::NAMES) {
-            registry = registry.with(ShellTool(self.clone()))?;
-        }
-        if wanted(jobs::NAMES) {
-            registry = registry.with(JobsTool(self.clone()))?;
-        }
-        Ok(registry)
+        let registry = add(registry, only, shell::NAMES, || ShellTool(self.clone()))?;
+        add(registry, only, jobs::NAMES, || JobsTool(self.clone()))
     }
-}
-
-/// A spec from names, the first of which is its own.
-fn builtin(names: &[&str], description: &str, schema: Value) -> ToolSpec {
-    let (own, aliases) = names.split_first().map_or(("", names), |(own, aliases)| (*own, aliases));
-    let mut spec = ToolSpec::new(own, description, schema)
-        .unwrap_or_else(|bad| unreachable!("{own:?} is a name: {bad}"));
-    spec.aliases = aliases.iter().filter_map(|alias| ToolName::new(alias).ok()).collect();
-    spec
 }

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -15,11 +15,13 @@ use tollgate::{
     tool::{Interrupt, Timeouts},
 };
 
-use super::{Shell, builtin, effects, job::Job, words};
+use super::{Lasts, Shell, effects, job::Job, words};
 use crate::{
+    blocking::off_thread,
+    builtin::builtin,
     process::{Launch, LaunchError},
-    sandbox::{Confined, Level},
-    shell::{Why, analyse, neutral_environment},
+    sandbox::{Confined, Hidden, Level},
+    shell::{Analysis, Why, analyse, neutral_environment},
 };
 
 pub(super) const NAMES: &[&str] = &["shell", "execute_cmd", "execute_bash", "bash"];
@@ -62,14 +64,14 @@ impl Tool for ShellTool {
             "required": ["command"],
             "additionalProperties": false
         });
-        let mut spec = builtin(NAMES, DESCRIPTION, schema);
-        spec.capability = Some("shell.run".into());
-        // Judged by what the line would do: one that is known to only read, inside the roots, needs no rule.
-        spec.requires_permission = false;
-        spec.interrupt = Interrupt::Cancel;
-        spec.timeouts = Timeouts { connect: None, idle: None, total: LONGEST + Duration::from_secs(30) };
-        spec.traced = vec!["command".into()];
-        spec
+        builtin(NAMES, DESCRIPTION, schema, |spec| {
+            spec.capability = Some("shell.run".into());
+            // Judged by what the line would do: one that is known to only read, inside the roots, needs no rule.
+            spec.requires_permission = false;
+            spec.interrupt = Interrupt::Cancel;
+            spec.timeouts = Timeouts { connect: None, idle: None, total: LONGEST + Duration::from_secs(30) };
+            spec.traced = vec!["command".into()];
+        })
     }
 
     fn effects(&self, _: &Scope, args: &Args) -> Effects {
@@ -91,27 +93,49 @@ impl Tool for ShellTool {
             let reason = format!("The folder {} is not there, so nothing can run in it.", folder.display());
             return Err(Refusal::new(RefusalCode::InvalidValue, reason));
         }
+        if args.background && self.0.lasts == Lasts::Call {
+            let reason =
+                "This program ends with the call, and its jobs with it: nobody could come back for one.";
+            return Err(Refusal::new(RefusalCode::InvalidValue, reason)
+                .with_hint("Leave out background, and give timeout_ms where it may take long."));
+        }
         self.0.sandbox.allowed()
     }
 
-    fn authorize(&self, _: &Scope, _: &Args) -> Opinion {
-        match self.0.sandbox.level() {
-            Level::L1 => {
-                Opinion::Ask("nothing confines a command on this machine, so each one needs a yes".to_owned())
-            }
-            Level::L2 | Level::L3 => Opinion::Abstain,
+    fn authorize(&self, scope: &Scope, args: &Args) -> Opinion {
+        let shell = &self.0;
+        if shell.sandbox.level() == Level::L1 {
+            return Opinion::Ask(
+                "nothing confines a command on this machine, so each one needs a yes".to_owned(),
+            );
+        }
+        let confined = confined(&analyse(&args.command), args);
+        if shell.sandbox.hides(confined) {
+            return Opinion::Abstain;
+        }
+        match shell.guard.forbidden(scope.roots()) {
+            Ok(denied) if denied.is_empty() => Opinion::Abstain,
+            Ok(denied) => Opinion::Ask(format!(
+                "the sandbox of this machine cannot keep {} from a command that does more than read",
+                words::some(&denied, scope.cwd())
+            )),
+            Err(error) => Opinion::Ask(format!("what a rule keeps from being read is not known: {error}")),
         }
     }
 
     async fn run(&self, cx: &Cx, args: &Args) -> Result<Output, Failure> {
         let analysis = analyse(&args.command);
-        let only_reads = analysis.is_read_only() && !args.background;
+        let confined = confined(&analysis, args);
+        let only_reads = confined == Confined::Reading;
         let folder = cx.cwd().join(args.cwd.as_deref().unwrap_or("."));
-        let confined = if only_reads { Confined::Reading } else { Confined::Writing };
-        let launch = self.0.launch(&args.command, folder, cx, confined)?;
+        let hidden = self.0.hidden(&analysis, confined, &folder, cx.roots()).await?;
+        let kept = (!hidden.is_empty()).then(|| words::some(&hidden, cx.cwd()));
+        let launch = self.0.launch(&args.command, folder, cx, (confined, hidden))?;
         let job = Job::start(launch, &args.command).await.map_err(|error| not_started(&error))?;
         let job = Arc::new(job);
-        let mut notes = Vec::new();
+        let kept =
+            kept.map(|kept| format!("Kept from the command, because a rule or their name says so: {kept}."));
+        let mut notes: Vec<String> = kept.into_iter().collect();
         if args.background {
             let number = self.0.jobs.keep(job.clone());
             notes.push(format!("It runs as job {number}. `jobs` reads it, waits for it and stops it."));
@@ -126,6 +150,11 @@ impl Tool for ShellTool {
                 return Err(stopped(only_reads));
             }
             () = tokio::time::sleep(limit) => {
+                if self.0.lasts == Lasts::Call {
+                    job.end().await;
+                    notes.push(format!("It was not over after {} ms.", limit.as_millis()));
+                    return Ok(self.0.told(&job, None, notes));
+                }
                 let number = self.0.jobs.keep(job.clone());
                 let took = limit.as_millis();
                 notes.push(format!(
@@ -137,13 +166,43 @@ impl Tool for ShellTool {
         if analysis.read_only == Err(Why::Background) {
             notes.push("What it left in the background ended with the shell; background: true keeps a command running.".to_owned());
         }
-        Ok(self.0.told(&job, None, notes))
+        // What is no text, and too long to be given twice, can be read from the job.
+        let number = words::needs_more(&job).then(|| self.0.jobs.keep(job.clone()));
+        Ok(self.0.told(&job, number, notes))
     }
 }
 
 impl Shell {
-    /// bash with this line, in this folder, confined.
-    fn launch(&self, command: &str, folder: PathBuf, cx: &Cx, confined: Confined) -> Result<Launch, Failure> {
+    /// What this command must not read although it reads where that is.
+    async fn hidden(
+        &self,
+        analysis: &Analysis,
+        confined: Confined,
+        folder: &Path,
+        roots: &[PathBuf],
+    ) -> Result<Vec<PathBuf>, Failure> {
+        if self.guard.is_quick(analysis, confined) || !self.sandbox.hides(confined) {
+            return Ok(Vec::new());
+        }
+        let (guard, home, analysis) = (self.guard.clone(), self.home.clone(), analysis.clone());
+        let (folder, roots) = (folder.to_owned(), roots.to_vec());
+        off_thread(move |_| {
+            guard.hidden(&analysis, confined, &folder, &roots, home.as_deref()).map_err(|error| {
+                Failure::fatal(format!("The command was not started: {error}."))
+                    .with_hint("Name a smaller folder: what must not be read is looked for first.")
+            })
+        })
+        .await
+    }
+
+    /// bash with this line, in this folder, confined, and with this hidden.
+    fn launch(
+        &self,
+        command: &str,
+        folder: PathBuf,
+        cx: &Cx,
+        (confined, hidden): (Confined, Vec<PathBuf>),
+    ) -> Result<Launch, Failure> {
         let mut environment = self.environment.clone();
         let path = searched(environment.get("PATH").unwrap_or_default(), cx.roots(), confined);
         environment = environment.with("PATH", path);
@@ -155,7 +214,8 @@ impl Shell {
         let line = format!("{}{command}", self.sandbox.limits());
         let launch = Launch::new("bash", ["--noprofile", "--norc", "-c", &line]);
         let launch = launch.folder(folder).environment(environment);
-        match self.sandbox.wrapper(cx.roots(), confined) {
+        let hidden = Hidden { found: hidden, own: self.guard.own_in(cx.roots()) };
+        match self.sandbox.hiding(cx.roots(), confined, hidden) {
             Ok(Some(wrapper)) => Ok(launch.wrapper(wrapper)),
             Ok(None) => Ok(launch),
             Err(error) => {
@@ -174,6 +234,11 @@ impl Shell {
         // Whatever a command prints is data.
         Output::json(words::result(job, number, self.sandbox.level().name(), notes)).untrusted()
     }
+}
+
+/// A line that is known to only read runs without the right to do more; a job runs beside whatever comes next.
+fn confined(analysis: &Analysis, args: &Args) -> Confined {
+    if analysis.is_read_only() && !args.background { Confined::Reading } else { Confined::Writing }
 }
 
 /// The folders programs are looked for in: absolute ones, and for a command that only reads none inside the roots, where

@@ -17,8 +17,19 @@ pub(super) struct Transcript {
     room: usize,
     kept: usize,
     most: usize,
-    dropped: u64,
+    /// Bytes of each stream that were not kept.
+    dropped: [u64; 2],
     total: u64,
+}
+
+/// Bytes of one stream as they came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Raw {
+    /// Where in the stream they begin: where it was asked for, or after what was not kept.
+    pub(super) offset: u64,
+    pub(super) bytes: Vec<u8>,
+    /// How long the stream is so far.
+    pub(super) total: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +47,10 @@ pub(super) struct Told {
     pub(super) missing: u64,
     /// Bytes that are no text, shown as replacement characters.
     pub(super) replaced: bool,
+    /// Where in its stream it begins.
+    pub(super) offset: u64,
+    /// How many bytes of the stream it stands for.
+    pub(super) length: u64,
 }
 
 /// Small pieces of one stream are put together up to this size, so that their number stays small too.
@@ -50,7 +65,7 @@ impl Transcript {
             room: head,
             kept: 0,
             most: tail,
-            dropped: 0,
+            dropped: [0; 2],
             total: 0,
         }
     }
@@ -73,54 +88,98 @@ impl Transcript {
         while self.kept > self.most {
             let Some(oldest) = self.tail.front_mut() else { break };
             let over = (self.kept - self.most).min(oldest.bytes.len());
+            self.dropped[oldest.stream.index()] += over as u64;
             if over == oldest.bytes.len() {
                 self.tail.pop_front();
             } else {
                 oldest.bytes.drain(..over);
             }
             self.kept -= over;
-            self.dropped += over as u64;
         }
     }
 
     /// Everything that was kept, in order. A character that came in two pieces is one character.
     pub(super) fn told(&self) -> Vec<Told> {
         let mut told: Vec<Told> = Vec::new();
-        // The beginning of a character whose end has not come yet, by stream.
-        let mut open = [Vec::new(), Vec::new()];
+        // The beginning of a character whose end has not come yet, and how far we are, by stream.
+        let (mut open, mut at) = ([Vec::new(), Vec::new()], [0_u64; 2]);
         let mut missing = 0;
+        let lost: u64 = self.dropped.iter().sum();
         let all =
             self.head.iter().map(|piece| (piece, false)).chain(self.tail.iter().map(|piece| (piece, true)));
-        let mut cut = self.dropped > 0;
+        let mut cut = lost > 0;
         for (piece, late) in all {
             if late && cut {
-                missing = self.dropped;
+                missing = lost;
                 cut = false;
+                at.iter_mut().zip(self.dropped).for_each(|(at, dropped)| *at += dropped);
             }
-            let held = &mut open[usize::from(piece.stream == Stream::Err)];
+            let index = piece.stream.index();
+            let held = &mut open[index];
             held.extend_from_slice(&piece.bytes);
             let (text, rest, replaced) = decode(held);
+            let length = (held.len() - rest.len()) as u64;
+            let offset = at[index];
+            at[index] += length;
             *held = rest;
             match told.last_mut() {
                 Some(last) if last.stream == piece.stream && missing == 0 => {
                     last.text.push_str(&text);
                     last.replaced |= replaced;
+                    last.length += length;
                 }
                 _ => told.push(Told {
                     stream: piece.stream,
                     text,
                     missing: std::mem::take(&mut missing),
                     replaced,
+                    offset,
+                    length,
                 }),
             }
         }
-        for (at, rest) in open.into_iter().enumerate().filter(|(_, rest)| !rest.is_empty()) {
-            let stream = if at == 1 { Stream::Err } else { Stream::Out };
-            let text = String::from_utf8_lossy(&rest).into_owned();
-            told.push(Told { stream, text, missing: 0, replaced: true });
+        for (stream, rest) in [Stream::Out, Stream::Err].into_iter().zip(open) {
+            if !rest.is_empty() {
+                let text = String::from_utf8_lossy(&rest).into_owned();
+                let (offset, length) = (at[stream.index()], rest.len() as u64);
+                told.push(Told { stream, text, missing: 0, replaced: true, offset, length });
+            }
         }
         told.retain(|one| !one.text.is_empty() || one.missing > 0);
         told
+    }
+
+    /// Bytes of one stream from `offset` on, at most `limit`, not across what was not kept.
+    pub(super) fn raw(&self, stream: Stream, offset: u64, limit: usize) -> Raw {
+        let of = |pieces: &VecDeque<Piece>| -> Vec<u8> {
+            let own = pieces.iter().filter(|piece| piece.stream == stream);
+            own.flat_map(|piece| piece.bytes.iter().copied()).collect()
+        };
+        let (head, tail) = (of(&self.head), of(&self.tail));
+        let resumes = head.len() as u64 + self.dropped[stream.index()];
+        let total = resumes + tail.len() as u64;
+        let (kept, begins) = if offset < head.len() as u64 { (head, 0) } else { (tail, resumes) };
+        let offset = offset.clamp(begins, total);
+        let from = usize::try_from(offset - begins).unwrap_or(usize::MAX).min(kept.len());
+        let bytes = kept[from..].iter().copied().take(limit).collect();
+        Raw { offset, bytes, total }
+    }
+}
+
+impl Stream {
+    const fn index(self) -> usize {
+        match self {
+            Self::Out => 0,
+            Self::Err => 1,
+        }
+    }
+
+    /// As people say it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Out => "stdout",
+            Self::Err => "stderr",
+        }
     }
 }
 
@@ -193,6 +252,27 @@ mod tests {
         let told = transcript.told();
         assert_eq!(told.iter().map(|told| told.text.as_str()).collect::<String>(), "a\u{fffd}b\u{fffd}");
         assert!(told.iter().any(|told| told.replaced));
+    }
+
+    #[test]
+    fn the_bytes_are_there_as_they_came() {
+        let mut transcript = Transcript::new(4, 4);
+        transcript.take(Stream::Out, b"\xff\x00");
+        transcript.take(Stream::Err, b"!");
+        transcript.take(Stream::Out, b"\xfe0123456789");
+        let raw = |offset, limit| {
+            let Raw { offset, bytes, total } = transcript.raw(Stream::Out, offset, limit);
+            (offset, bytes, total)
+        };
+        assert_eq!(raw(0, 100), (0, b"\xff\x00\xfe".to_vec(), 13));
+        assert_eq!(raw(1, 1), (1, b"\x00".to_vec(), 13));
+        assert_eq!(raw(3, 100), (9, b"6789".to_vec(), 13), "what was not kept is passed over");
+        assert_eq!(raw(11, 100), (11, b"89".to_vec(), 13));
+        assert_eq!(raw(99, 100), (13, Vec::new(), 13));
+        let told = transcript.told();
+        let places: Vec<_> = told.iter().map(|one| (one.stream, one.offset, one.length)).collect();
+        let expected = [(Stream::Out, 0, 2), (Stream::Err, 0, 1), (Stream::Out, 2, 1), (Stream::Out, 9, 4)];
+        assert_eq!(places, expected);
     }
 
     #[test]

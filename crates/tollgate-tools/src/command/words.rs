@@ -1,11 +1,26 @@
 //! A command's end, or how far it is, as the model reads it.
 
+use std::path::{Path, PathBuf};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use super::{
     job::{Job, Over},
-    transcript::{Stream, Transcript},
+    transcript::{Raw, Stream, Transcript},
 };
+
+/// A few of these paths, as seen from the working folder, and how many there are beside them.
+pub(super) fn some(paths: &[PathBuf], from: &Path) -> String {
+    const SHOWN: usize = 5;
+    let shown =
+        paths.iter().take(SHOWN).map(|path| path.strip_prefix(from).unwrap_or(path).display().to_string());
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match paths.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
 
 /// Everything a command said and how it ended.
 pub(super) fn result(job: &Job, number: Option<u32>, sandbox: &str, mut notes: Vec<String>) -> Value {
@@ -24,7 +39,7 @@ pub(super) fn result(job: &Job, number: Option<u32>, sandbox: &str, mut notes: V
     let took = over.map_or_else(|| job.began.elapsed(), |over| over.took);
     told["took_ms"] = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).into();
     told["sandbox"] = sandbox.into();
-    let output = output(&job.transcript(), &mut notes);
+    let output = output(&job.transcript(), number, &mut notes);
     if !notes.is_empty() {
         told["notes"] = notes.into();
     }
@@ -45,23 +60,53 @@ fn ends(over: &Over, notes: &mut Vec<String>) {
     }
 }
 
+/// Stretches of bytes that are no text are given as they were up to this length.
+const INLINE: u64 = 4 << 10;
+
+/// True where a result cannot give every byte that was kept.
+pub(super) fn needs_more(job: &Job) -> bool {
+    job.transcript().told().iter().any(|one| one.replaced && one.length > INLINE)
+}
+
 /// What was said on both streams, in order, each stretch with its stream.
-fn output(transcript: &Transcript, notes: &mut Vec<String>) -> Value {
+fn output(transcript: &Transcript, number: Option<u32>, notes: &mut Vec<String>) -> Value {
     let told = transcript.told();
     if told.iter().any(|one| one.replaced) {
-        notes.push("Some bytes are no UTF-8 text and are shown as \u{fffd}.".to_owned());
+        notes.push(match number {
+            Some(number) => format!(
+                "Some bytes are no UTF-8 text and are shown as \u{fffd}. `jobs` reads them as they were: \
+                 {{\"action\": \"read\", \"job\": {number}, \"encoding\": \"base64\"}}."
+            ),
+            None => "Some bytes are no UTF-8 text and are shown as \u{fffd}; base64 has them as they were."
+                .to_owned(),
+        });
     }
     let missing: u64 = told.iter().map(|one| one.missing).sum();
     if missing > 0 {
         notes.push(format!("{missing} of {} bytes are left out of the middle.", transcript.total()));
     }
     let stretch = |one: super::transcript::Told| {
-        let stream = if one.stream == Stream::Out { "stdout" } else { "stderr" };
-        let mut stretch = json!({ "stream": stream, "text": one.text });
+        let mut stretch = json!({ "stream": one.stream.name(), "text": one.text });
+        if one.replaced && one.length <= INLINE {
+            let raw = transcript.raw(one.stream, one.offset, usize::try_from(one.length).unwrap_or_default());
+            stretch["base64"] = BASE64_STANDARD.encode(raw.bytes).into();
+        }
         if one.missing > 0 {
             stretch["missing_before"] = one.missing.into();
         }
         stretch
     };
     told.into_iter().map(stretch).collect()
+}
+
+/// Bytes of one stream of a job, as they were.
+pub(super) fn raw(number: u32, stream: Stream, raw: &Raw) -> Value {
+    json!({
+        "job": number,
+        "stream": stream.name(),
+        "offset": raw.offset,
+        "bytes": raw.bytes.len(),
+        "total_bytes": raw.total,
+        "base64": BASE64_STANDARD.encode(&raw.bytes),
+    })
 }

@@ -187,6 +187,10 @@ fn not_done(real: &Path, why: NotDone) -> Failure {
         }
         NotDone::ReadOnly => Failure::fatal(format!("{path} is read-only. Nothing was written."))
             .with_hint("Ask the person whether it is meant to be, before its permissions are changed."),
+        NotDone::Owner | NotDone::Attribute(_) => {
+            Failure::fatal(format!("{path}: {why}. Nothing was written."))
+                .with_hint("Ask the person to change it, or to give it to you.")
+        }
         NotDone::NotVerified => Failure::unknown(format!("{path}: {why}."))
             .with_hint("Read the file before you do anything more to it."),
         NotDone::Raced | NotDone::TooLarge(_) => {

@@ -9,10 +9,12 @@ use tollgate::{Cx, Effects, Failure, Output, Refusal, Scope, Tool, ToolSpec, too
 use super::{
     Files,
     alter::{SHORTEST_HASH, Wanted, alter},
-    builtin,
     change::Edit as Step,
 };
-use crate::beneath::{Asked, Kind};
+use crate::{
+    beneath::{Asked, Kind},
+    builtin::builtin,
+};
 
 pub(super) const NAMES: &[&str] = &["edit"];
 

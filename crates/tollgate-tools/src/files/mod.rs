@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use tollgate::{Registry, ToolSpec, catalog::RegistryError, tool::ToolName};
+use tollgate::{Registry, catalog::RegistryError};
 
-use crate::journal::Journal;
+use crate::{builtin::add, journal::Journal};
 
 mod encoding;
 mod lines;
@@ -15,6 +14,7 @@ mod seen;
 mod nearest;
 mod patch;
 mod change;
+mod attributes;
 pub(crate) mod diff;
 pub(crate) mod replace;
 mod alter;
@@ -48,36 +48,9 @@ impl Files {
         registry: Registry,
         only: Option<&str>,
     ) -> Result<Registry, RegistryError> {
-        let wanted = |names: &[&str]| only.is_none_or(|only| names.contains(&only));
-        let mut registry = registry;
-        if wanted(read::NAMES) {
-            registry = registry.with(Read(self.clone()))?;
-        }
-        if wanted(read_file::NAMES) {
-            registry = registry.with(ReadFile(self.clone()))?;
-        }
-        if wanted(write::NAMES) {
-            registry = registry.with(Write(self.clone()))?;
-        }
-        if wanted(edit::NAMES) {
-            registry = registry.with(Edit(self.clone()))?;
-        }
-        Ok(registry)
+        let registry = add(registry, only, read::NAMES, || Read(self.clone()))?;
+        let registry = add(registry, only, read_file::NAMES, || ReadFile(self.clone()))?;
+        let registry = add(registry, only, write::NAMES, || Write(self.clone()))?;
+        add(registry, only, edit::NAMES, || Edit(self.clone()))
     }
-}
-
-/// The metadata of a built-in tool: its name, its aliases, and what differs from the safe side.
-pub(crate) fn builtin(
-    names: &[&str],
-    description: &'static str,
-    schema: Value,
-    declare: impl FnOnce(&mut ToolSpec),
-) -> ToolSpec {
-    let (name, aliases) = names.split_first().map_or(("", names), |(name, aliases)| (*name, aliases));
-    #[expect(clippy::expect_used, reason = "the names are constants, and registered in every test")]
-    let mut spec = ToolSpec::new(name, description, schema).expect("a legal name");
-    spec.owner = Some("tollgate".into());
-    spec.aliases = aliases.iter().filter_map(|alias| ToolName::new(alias).ok()).collect();
-    declare(&mut spec);
-    spec
 }

@@ -11,7 +11,7 @@ use tollgate::{
 };
 
 use super::{
-    Files, builtin,
+    Files,
     lines::{Lines, Window},
     listing, picture,
     read_file::{USUAL_LINES, absent, good_window, more, span, text},
@@ -19,6 +19,7 @@ use super::{
 use crate::{
     beneath::{Asked, Held, Kind, failure, shown},
     blocking::{Stop, off_thread},
+    builtin::builtin,
 };
 
 pub(super) const NAMES: &[&str] = &["read", "fs_read", "fsRead"];

@@ -11,13 +11,14 @@ use tollgate::{
 };
 
 use super::{
-    Files, builtin,
+    Files,
     lines::{self, Lines, Ranged, Window},
     listing::names,
 };
 use crate::{
     beneath::{Asked, Held, Kind, Trouble, failure, not_found, shown},
     blocking::{Stop, off_thread},
+    builtin::builtin,
 };
 
 pub(super) const NAMES: &[&str] = &["read_file"];

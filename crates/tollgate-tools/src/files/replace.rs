@@ -8,11 +8,12 @@ use std::{
 };
 
 use rustix::{
-    fs::{self, AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid},
+    fs::{self, AtFlags, FlockOperation, Mode, OFlags, RenameFlags},
     io::Errno,
 };
 use tollgate::outcome::Evidence;
 
+use super::attributes::{Lost, keep_attributes, keep_owner};
 use crate::{
     beneath::{Held, Opened, Trouble, inside, open_file, random_name},
     blocking::Stop,
@@ -47,6 +48,10 @@ pub(crate) enum NotDone {
     ReadOnly,
     #[error("it has {0} bytes, too large to be changed in one piece")]
     TooLarge(u64),
+    #[error("it belongs to another user, and would be yours after the change")]
+    Owner,
+    #[error("its attribute `{0}` cannot be kept")]
+    Attribute(String),
     #[error("the call was stopped")]
     Stopped,
     /// The change happened, and what is there now is not it.
@@ -57,6 +62,15 @@ pub(crate) enum NotDone {
 impl From<Errno> for NotDone {
     fn from(error: Errno) -> Self {
         Self::Trouble(error.into())
+    }
+}
+
+impl From<Lost> for NotDone {
+    fn from(lost: Lost) -> Self {
+        match lost {
+            Lost::Owner => Self::Owner,
+            Lost::Attribute(name) => Self::Attribute(name),
+        }
     }
 }
 
@@ -167,9 +181,8 @@ pub(crate) fn prepare<'a>(
     let mut ready = Ready { held, dir, temp, file: file.into(), done: false, made };
     ready.file.write_all(bytes)?;
     if let Some(now) = &standing.now {
-        let stat = &now.opened.stat;
-        // Only root can give a file away; for others the file is their own already.
-        let _ = fs::fchown(&ready.file, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
+        keep_owner(&ready.file, &now.opened.stat)?;
+        keep_attributes(&ready.file, &now.opened.file)?;
     }
     if let Some(mode) = mode.or(standing.now.as_ref().map(Now::mode)) {
         fs::fchmod(&ready.file, Mode::from_raw_mode(mode))?;

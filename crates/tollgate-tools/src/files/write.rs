@@ -9,11 +9,13 @@ use tollgate::{Cx, Effects, Failure, Output, Refusal, Scope, Tool, ToolSpec, too
 use super::{
     Files,
     alter::{Wanted, alter},
-    builtin,
     change::Edit,
     edit::{good_hash, hash_schema, writing},
 };
-use crate::beneath::{Asked, Kind};
+use crate::{
+    beneath::{Asked, Kind},
+    builtin::builtin,
+};
 
 pub(super) const NAMES: &[&str] = &["write", "fs_write", "fsWrite"];
 

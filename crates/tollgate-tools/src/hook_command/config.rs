@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tollgate::{hook::HookKind, policy::Pattern};
 use toml::Spanned;
 
-use crate::process::is_ours;
+use crate::section::{BadSection, Wrong, position, variables};
 
 /// One hook, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,21 +60,6 @@ pub enum Answers {
     ExitCode,
 }
 
-/// Why the hooks of a file cannot be used. None of the file's hooks is.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{line}:{column}: {message}")]
-#[non_exhaustive]
-pub struct BadHook {
-    /// The line, from 1.
-    pub line: usize,
-    /// The column, from 1.
-    pub column: usize,
-    /// What is wrong.
-    pub message: String,
-    /// What would be right.
-    pub hint: String,
-}
-
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
@@ -113,11 +98,11 @@ const LONGEST_TIMEOUT_MS: u64 = 600_000;
 pub(super) const LONGEST_CACHE_MS: u64 = 3_600_000;
 
 /// Reads the `[[hook]]` sections of a config file in the folder `base`; other sections are none of its business.
-pub fn read(text: &str, base: &Path) -> Result<Vec<CommandHookConfig>, BadHook> {
+pub fn read(text: &str, base: &Path) -> Result<Vec<CommandHookConfig>, BadSection> {
     let file: File = toml::from_str(text).map_err(|error| {
         let hint =
             "a hook has name, kind, on, command, and may have tools, timeout_ms, env, cache_ms, answers.";
-        bad(text, error.span().unwrap_or_default(), error.message(), hint)
+        BadSection::new(text, &error.span().unwrap_or_default(), error.message(), hint)
     })?;
     let mut names = HashSet::new();
     let mut hooks = Vec::new();
@@ -126,15 +111,14 @@ pub fn read(text: &str, base: &Path) -> Result<Vec<CommandHookConfig>, BadHook> 
         let section = section.into_inner();
         if !names.insert(section.name.get_ref().clone()) {
             let message = format!("there are two hooks named {:?}", section.name.get_ref());
-            return Err(bad(text, section.name.span(), message, "give each hook a name of its own."));
+            let hint = "give each hook a name of its own.";
+            return Err(BadSection::new(text, &section.name.span(), message, hint));
         }
         let hook = section.understand(base, position(text, at.start).0);
-        hooks.push(hook.map_err(|(span, message, hint)| bad(text, span, message, hint))?);
+        hooks.push(hook.map_err(|wrong| BadSection::of(text, wrong))?);
     }
     Ok(hooks)
 }
-
-type Wrong = (Range<usize>, String, &'static str);
 
 impl Section {
     fn understand(self, base: &Path, line: usize) -> Result<CommandHookConfig, Wrong> {
@@ -191,23 +175,6 @@ fn pattern(text: &str, span: Range<usize>) -> Result<Pattern, Wrong> {
     })
 }
 
-fn variables(given: Vec<Spanned<String>>) -> Result<Vec<String>, Wrong> {
-    let one = |name: Spanned<String>| match name.get_ref().as_str() {
-        text if is_ours(text.as_ref()) => Err((
-            name.span(),
-            format!("{text} is Tollgate's own and never passes to a child process"),
-            "give the hook a key of its own under another name.",
-        )),
-        text if text.is_empty() || text.contains(['=', '\0']) => Err((
-            name.span(),
-            format!("{text:?} is no name of a variable"),
-            "name the variable, without a value.",
-        )),
-        text => Ok(text.to_owned()),
-    };
-    given.into_iter().map(one).collect()
-}
-
 fn milliseconds(
     given: Option<Spanned<u64>>,
     otherwise: u64,
@@ -225,15 +192,4 @@ fn milliseconds(
             "write a number of milliseconds in that range.",
         )),
     }
-}
-
-fn bad(text: &str, span: Range<usize>, message: impl Into<String>, hint: &str) -> BadHook {
-    let (line, column) = position(text, span.start);
-    BadHook { line, column, message: message.into(), hint: hint.to_owned() }
-}
-
-fn position(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at).unwrap_or(text);
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    (before.matches('\n').count() + 1, line.chars().count() + 1)
 }

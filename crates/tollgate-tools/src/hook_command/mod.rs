@@ -8,5 +8,5 @@ mod answer;
 mod cache;
 mod hook;
 
-pub use config::{Answers, BadHook, CommandHookConfig, On, read};
+pub use config::{Answers, CommandHookConfig, On, read};
 pub use hook::{CommandHook, Probed};

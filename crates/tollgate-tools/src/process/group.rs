@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::process::CommandExt as _},
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
@@ -16,7 +16,7 @@ use tokio::{
     sync::{oneshot, watch},
 };
 
-use super::{Launch, LaunchError};
+use super::{Launch, LaunchError, Wrapper};
 
 /// A process that was started. Dropping it kills the process and its whole group.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ pub struct Running {
 /// The ends of its pipes that are ours.
 #[derive(Debug)]
 pub struct Pipes {
-    /// What it reads.
-    pub stdin: pipe::Sender,
+    /// What it reads; `None` where it has no input.
+    pub stdin: Option<pipe::Sender>,
     /// What it says.
     pub stdout: pipe::Receiver,
     /// What it complains about.
@@ -45,6 +45,9 @@ struct Group {
     reaped: Mutex<bool>,
 }
 
+/// How much of what a process says may wait for us.
+const PIPE: usize = 1 << 20;
+
 /// Starts a process on a thread of its own, which waits for its end, ends what it left behind, and reaps it.
 ///
 /// A thread rather than a task: it reaps even where the runtime is gone, and a sandbox can be entered on it.
@@ -56,21 +59,21 @@ pub(super) async fn start(launch: Launch) -> Result<(Running, Pipes), LaunchErro
     let (started, starting) = oneshot::channel();
     let watcher = std::thread::Builder::new().name("tollgate-process".to_owned()).stack_size(256 << 10);
     let watching = watcher.spawn(move || match spawn(&launch, words) {
-        Ok(child) => watch_over(child, launch.grace, started),
+        Ok(child) => watch_over(child, launch.grace, launch.wrapper, started),
         Err(error) => drop(started.send(Err(error))),
     });
     watching.map_err(LaunchError::Machine)?;
     let gone = || LaunchError::Machine(io::Error::other("the thread that starts it failed"));
-    let (running, [stdin, stdout, stderr]) = starting.await.map_err(|_| gone())??;
+    let (running, stdin, [stdout, stderr]) = starting.await.map_err(|_| gone())??;
     let pipes = Pipes {
-        stdin: pipe::Sender::from_owned_fd(stdin).map_err(LaunchError::Machine)?,
+        stdin: stdin.map(pipe::Sender::from_owned_fd).transpose().map_err(LaunchError::Machine)?,
         stdout: pipe::Receiver::from_owned_fd(stdout).map_err(LaunchError::Machine)?,
         stderr: pipe::Receiver::from_owned_fd(stderr).map_err(LaunchError::Machine)?,
     };
     Ok((running, pipes))
 }
 
-type Started = Result<(Running, [OwnedFd; 3]), LaunchError>;
+type Started = Result<(Running, Option<OwnedFd>, [OwnedFd; 2]), LaunchError>;
 
 #[expect(clippy::disallowed_methods, reason = "the one place that starts processes")]
 fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, LaunchError> {
@@ -79,13 +82,18 @@ fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, Launc
     let shown = PathBuf::from(&program);
     let mut command = Command::new(program);
     command.args(words).env_clear().envs(launch.environment.iter());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(if launch.input.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(folder) = &launch.folder {
         command.current_dir(folder);
     }
-    // A session of its own: no controlling terminal, so it can neither read what a person answers nor answer itself.
-    let session = ProcessSession.pre_spawn(&mut command, &CommandWrap::from(Command::new("")));
-    session.map_err(LaunchError::Machine)?;
+    if launch.wrapper.as_ref().is_some_and(|wrapper| wrapper.holds_terminal()) {
+        command.process_group(0);
+    } else {
+        // A session of its own: no controlling terminal, so it can neither read what a person answers nor answer itself.
+        let session = ProcessSession.pre_spawn(&mut command, &CommandWrap::from(Command::new("")));
+        session.map_err(LaunchError::Machine)?;
+    }
     if let Some(wrapper) = &launch.wrapper {
         wrapper.command(&mut command).map_err(LaunchError::Wrapper)?;
         wrapper.enter().map_err(LaunchError::Wrapper)?;
@@ -97,26 +105,41 @@ fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, Launc
     })
 }
 
-fn watch_over(mut child: Child, grace: Duration, started: oneshot::Sender<Started>) {
+fn watch_over(
+    mut child: Child,
+    grace: Duration,
+    wrapper: Option<Arc<dyn Wrapper>>,
+    started: oneshot::Sender<Started>,
+) {
     let (ends, ended) = watch::channel(None);
     let group = Arc::new(Group { leader: Pid::from_child(&child), reaped: Mutex::new(false) });
-    let pipes = match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
-        (Some(stdin), Some(stdout), Some(stderr)) => Ok([stdin.into(), stdout.into(), stderr.into()]),
+    if let Some(stdout) = &child.stdout {
+        // Whoever says much waits for us less often. Where there is no room for it, it stays as it is.
+        let _ = rustix::pipe::fcntl_setpipe_size(stdout, PIPE);
+    }
+    let stdin = child.stdin.take().map(OwnedFd::from);
+    let pipes = match (child.stdout.take(), child.stderr.take()) {
+        (Some(stdout), Some(stderr)) => Ok([stdout.into(), stderr.into()]),
         _ => Err(LaunchError::Machine(io::Error::other("it has no pipes"))),
     };
     let running = Running { group: group.clone(), ended, grace };
     // Where whoever wanted it is gone already, or the pipes are not there, the handle is dropped and kills it.
-    drop(started.send(pipes.map(|pipes| (running, pipes))));
+    drop(started.send(pipes.map(|pipes| (running, stdin, pipes))));
     // Seen but not yet reaped, the leader keeps the group's number, so that the signal meets what it left behind and
     // nobody else.
     let _ = rustix::io::retry_on_intr(|| {
         waitid(WaitId::Pid(group.leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
     });
     group.signal(Signal::KILL);
+    if let Some(wrapper) = &wrapper {
+        wrapper.leave();
+    }
     let mut reaped = group.reaped.lock().unwrap_or_else(PoisonError::into_inner);
     let status = child.wait();
     *reaped = true;
     drop(reaped);
+    // What was put around it is gone before anybody is told that it is over.
+    drop(wrapper);
     if let Ok(status) = status {
         ends.send_replace(Some(status));
     }

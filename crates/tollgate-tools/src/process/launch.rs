@@ -23,7 +23,7 @@ pub struct Launch {
     pub(super) args: Vec<OsString>,
     pub(super) folder: Option<PathBuf>,
     pub(super) environment: Environment,
-    pub(super) input: Vec<u8>,
+    pub(super) input: Option<Vec<u8>>,
     pub(super) keep: Keep,
     pub(super) within: Option<Duration>,
     pub(super) grace: Duration,
@@ -50,6 +50,16 @@ pub trait Wrapper: fmt::Debug + Send + Sync {
     fn enter(&self) -> io::Result<()> {
         Ok(())
     }
+
+    /// True where nothing that starts can open a terminal. A group of its own is enough then in the place of a session,
+    /// and starting it does not copy our memory.
+    fn holds_terminal(&self) -> bool {
+        false
+    }
+
+    /// Runs on the same thread once the process is over and its group was ended, before anybody is told: ends what of
+    /// it is left elsewhere, where the sandbox can tell.
+    fn leave(&self) {}
 }
 
 /// Why nothing was started.
@@ -89,7 +99,7 @@ impl Launch {
             args: args.into_iter().map(Into::into).collect(),
             folder: None,
             environment: Environment::empty(),
-            input: Vec::new(),
+            input: Some(Vec::new()),
             keep: Keep::default(),
             within: None,
             grace: GRACE,
@@ -111,7 +121,13 @@ impl Launch {
 
     /// What it reads on its standard input; it meets the end of the input after that.
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
-        self.input = input.into();
+        self.input = Some(input.into());
+        self
+    }
+
+    /// It has no input at all, and can see so: programs that read a pipe where there is one do not wait for it.
+    pub fn without_input(mut self) -> Self {
+        self.input = None;
         self
     }
 

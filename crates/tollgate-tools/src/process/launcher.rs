@@ -58,8 +58,9 @@ impl Launcher for HostLauncher {
         Box::pin(async move {
             let launch = self.launch(program).map_err(io::Error::other)?;
             let (running, pipes) = launch.start().await.map_err(io::Error::other)?;
+            let stdin = pipes.stdin.ok_or_else(|| io::Error::other("it has no input"))?;
             Ok(Started {
-                stdin: Box::new(pipes.stdin),
+                stdin: Box::new(stdin),
                 stdout: Box::new(pipes.stdout),
                 stderr: Box::new(pipes.stderr),
                 process: Box::new(running),

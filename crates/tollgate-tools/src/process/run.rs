@@ -105,6 +105,8 @@ impl How {
 }
 
 /// A process may stop reading whenever it likes.
-async fn feed(mut stdin: pipe::Sender, input: Vec<u8>) {
-    let _ = stdin.write_all(&input).await;
+async fn feed(stdin: Option<pipe::Sender>, input: Option<Vec<u8>>) {
+    if let (Some(mut stdin), Some(input)) = (stdin, input) {
+        let _ = stdin.write_all(&input).await;
+    }
 }

@@ -1,7 +1,7 @@
 //! L3: bubblewrap gives the command a file system, a process table and a network of its own; seccomp closes the rest.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::File,
     io::{self, Seek as _, Write as _},
     os::fd::AsRawFd as _,
@@ -12,7 +12,8 @@ use std::{
 use rustix::fs::MemfdFlags;
 
 use super::{
-    Confined, calls,
+    Confined, Walls, calls, inner,
+    placeholder::Placeholder,
     places::{self, Kind},
 };
 use crate::process::Wrapper;
@@ -24,20 +25,18 @@ const PROGRAMS: [&str; 2] = ["/usr/bin/bwrap", "/bin/bwrap"];
 #[derive(Debug)]
 pub(super) struct Bubble {
     program: PathBuf,
-    roots: Vec<PathBuf>,
-    confined: Confined,
-    network: bool,
+    walls: Walls,
+    /// The program that puts Landlock on inside.
+    inner: Option<PathBuf>,
     /// The filter for bubblewrap to read, under a number the command inherits.
     filter: File,
-    placeholders: Vec<Placeholder>,
+    /// The names of the placeholders, so that git takes none for a file of the project.
+    ignored: Option<File>,
+    _placeholders: Vec<Placeholder>,
 }
 
-/// Something put where a protected place is not yet, so that the command cannot make it. Gone with the command.
-#[derive(Debug)]
-struct Placeholder {
-    path: PathBuf,
-    kind: Kind,
-}
+/// Where the bubble has those names.
+const IGNORED: &str = "/dev/.tollgate-ignored";
 
 /// The program, where it is installed.
 pub(super) fn program() -> Option<PathBuf> {
@@ -45,73 +44,108 @@ pub(super) fn program() -> Option<PathBuf> {
 }
 
 impl Bubble {
-    pub(super) fn new(roots: &[PathBuf], confined: Confined, network: bool) -> io::Result<Self> {
+    pub(super) fn new(walls: Walls, inner: Option<&Path>) -> io::Result<Self> {
         let program = program().ok_or_else(|| io::Error::other("bubblewrap is not installed"))?;
-        let mut filter = File::from(rustix::fs::memfd_create("tollgate-seccomp", MemfdFlags::empty())?);
-        for instruction in calls::filter(confined, network)? {
-            let mut bytes = Vec::with_capacity(8);
+        let mut bytes = Vec::new();
+        for instruction in calls::filter(walls.confined, walls.network)? {
             bytes.extend(instruction.code.to_ne_bytes());
             bytes.extend([instruction.jt, instruction.jf]);
             bytes.extend(instruction.k.to_ne_bytes());
-            filter.write_all(&bytes)?;
         }
-        filter.rewind()?;
-        let mut bubble =
-            Self { program, roots: roots.to_vec(), confined, network, filter, placeholders: Vec::new() };
-        if confined == Confined::Writing {
-            bubble.placeholders = roots.iter().flat_map(|root| missing(root)).collect();
-        }
-        Ok(bubble)
+        let filter = handed("tollgate-seccomp", &bytes)?;
+        let placeholders = match walls.confined {
+            Confined::Writing => missing(&walls.roots)?,
+            Confined::Reading => Vec::new(),
+        };
+        let ignored = ignored(&walls.roots, &placeholders)?;
+        let inner = inner.map(Path::to_owned);
+        Ok(Self { program, walls, inner, filter, ignored, _placeholders: placeholders })
     }
 
     fn options(&self) -> Vec<OsString> {
-        let mut words: Vec<OsString> = Vec::new();
-        let mut say = |parts: &[&dyn AsRef<std::ffi::OsStr>]| {
-            words.extend(parts.iter().map(|part| part.as_ref().to_owned()));
-        };
-        say(&[
-            &"--die-with-parent",
-            &"--unshare-pid",
-            &"--unshare-ipc",
-            &"--unshare-uts",
-            &"--unshare-cgroup-try",
-        ]);
-        say(&[&"--unshare-user-try", &"--cap-drop", &"ALL"]);
-        if !self.network {
-            say(&[&"--unshare-net"]);
+        let Walls { roots, readable, writable, hidden, confined, network } = &self.walls;
+        let mut words = Words::default();
+        words.say(&[&"--die-with-parent", &"--unshare-pid", &"--unshare-ipc", &"--unshare-uts"]);
+        words.say(&[&"--unshare-cgroup-try", &"--unshare-user-try", &"--cap-drop", &"ALL"]);
+        if !network {
+            words.say(&[&"--unshare-net"]);
         }
-        for place in places::PROGRAMS
-            .iter()
-            .chain(places::SETTINGS)
-            .filter(|place| !matches!(**place, "/proc" | "/sys"))
-        {
+        let system = places::PROGRAMS.iter().chain(places::SETTINGS);
+        for place in system.filter(|place| !matches!(**place, "/proc" | "/sys")) {
             match std::fs::read_link(place) {
-                Ok(target) if place.matches('/').count() == 1 => say(&[&"--symlink", &target, place]),
-                _ => say(&[&"--ro-bind-try", place, place]),
+                Ok(target) if place.matches('/').count() == 1 => words.say(&[&"--symlink", &target, place]),
+                _ => words.say(&[&"--ro-bind-try", place, place]),
             }
         }
-        say(&[&"--proc", &"/proc", &"--dev", &"/dev", &"--tmpfs", &"/tmp", &"--setenv", &"TMPDIR", &"/tmp"]);
         // The shared memory of `--dev` is a folder of this bubble alone; what is written there is gone with it.
-        for place in places::tool_chains() {
-            say(&[&"--ro-bind", &place, &place]);
+        words.say(&[
+            &"--proc",
+            &"/proc",
+            &"--dev",
+            &"/dev",
+            &"--tmpfs",
+            &"/tmp",
+            &"--setenv",
+            &"TMPDIR",
+            &"/tmp",
+        ]);
+        for place in &places::tool_chains() {
+            words.say(&[&"--ro-bind", place, place]);
         }
-        let bind = if self.confined == Confined::Reading { "--ro-bind" } else { "--bind" };
-        for root in &self.roots {
-            say(&[&bind, root, root]);
+        for place in readable {
+            words.say(&[&"--ro-bind-try", place, place]);
         }
-        if self.confined == Confined::Writing {
-            for root in &self.roots {
-                for (name, _) in places::PROTECTED {
-                    let path = root.join(name);
-                    if path.symlink_metadata().is_ok_and(|about| !about.is_symlink()) {
-                        say(&[&"--ro-bind", &path, &path]);
-                    }
-                }
+        let own = if *confined == Confined::Reading { "--ro-bind" } else { "--bind" };
+        for place in writable {
+            words.say(&[&format!("{own}-try"), place, place]);
+        }
+        for root in roots {
+            words.say(&[&own, root, root]);
+        }
+        if *confined == Confined::Writing {
+            for path in roots.iter().flat_map(|root| protected(root)) {
+                words.say(&[&"--ro-bind", &path, &path]);
             }
         }
-        let number = self.filter.as_raw_fd().to_string();
-        say(&[&"--seccomp", &number, &"--"]);
-        words
+        for path in &hidden.found {
+            match path.symlink_metadata() {
+                Ok(about) if about.is_dir() => words.say(&[&"--tmpfs", path, &"--remount-ro", path]),
+                Ok(about) if about.is_symlink() => {}
+                Ok(_) => words.say(&[&"--ro-bind", &"/dev/null", path]),
+                // Gone since: nothing to hide.
+                Err(_) => {}
+            }
+        }
+        for path in &hidden.own {
+            // Where nothing can be written, what is not there cannot be made.
+            if *confined == Confined::Writing || path.is_dir() {
+                words.say(&[&"--tmpfs", path, &"--remount-ro", path]);
+            }
+        }
+        if let Some(ignored) = &self.ignored {
+            words.say(&[&"--file", &ignored.as_raw_fd().to_string(), &IGNORED]);
+            for (name, value) in [("COUNT", "1"), ("KEY_0", "core.excludesFile"), ("VALUE_0", IGNORED)] {
+                words.say(&[&"--setenv", &format!("GIT_CONFIG_{name}"), &value]);
+            }
+        }
+        if let Some(program) = &self.inner {
+            words.say(&[&"--ro-bind", program, &inner::PLACE]);
+        }
+        words.say(&[&"--seccomp", &self.filter.as_raw_fd().to_string(), &"--"]);
+        if self.inner.is_some() {
+            words.0.extend(inner::words(&self.walls));
+        }
+        words.0
+    }
+}
+
+/// Words of a command line.
+#[derive(Debug, Default)]
+struct Words(Vec<OsString>);
+
+impl Words {
+    fn say(&mut self, parts: &[&dyn AsRef<OsStr>]) {
+        self.0.extend(parts.iter().map(|part| part.as_ref().to_owned()));
     }
 }
 
@@ -127,35 +161,57 @@ impl Wrapper for Bubble {
     }
 }
 
-/// Puts something in the place of what is not there yet, where its folder is.
-fn missing(root: &Path) -> Vec<Placeholder> {
-    let mut made = Vec::new();
-    for (name, kind) in places::PROTECTED {
-        let path = root.join(name);
-        let above = path.parent().is_some_and(Path::is_dir);
-        if !above || path.symlink_metadata().is_ok() {
-            continue;
-        }
-        let done = match kind {
-            Kind::File => File::create_new(&path).map(drop),
-            Kind::Folder => std::fs::create_dir(&path),
-        };
-        if done.is_ok() {
-            made.push(Placeholder { path, kind: *kind });
-        }
-    }
-    made
+/// A file in memory that the program of the bubble inherits.
+fn handed(name: &str, bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::empty())?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
 }
 
-impl Drop for Placeholder {
-    fn drop(&mut self) {
-        // Only what is still empty is ours.
-        let _ = match self.kind {
-            Kind::Folder => std::fs::remove_dir(&self.path),
-            Kind::File => match self.path.symlink_metadata() {
-                Ok(about) if about.is_file() && about.len() == 0 => std::fs::remove_file(&self.path),
-                _ => Ok(()),
-            },
-        };
+/// The placeholders as git writes what it ignores, from the top of the repository.
+fn ignored(roots: &[PathBuf], placeholders: &[Placeholder]) -> io::Result<Option<File>> {
+    let below = |path: &Path| roots.iter().find_map(|root| path.strip_prefix(root).ok().map(Path::to_owned));
+    let names: String = placeholders
+        .iter()
+        .filter_map(|one| below(one.path()))
+        .map(|path| format!("/{}\n", path.display()))
+        .collect();
+    (!names.is_empty()).then(|| handed("tollgate-ignored", names.as_bytes())).transpose()
+}
+
+/// Protected places of a root that are there. A link is followed by nobody: what it leads to is held where that is.
+fn protected(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let names = places::PROTECTED.iter().map(|(name, _)| *name);
+    let all = names.chain(places::PROTECTED_WHERE_THERE.iter().copied());
+    let root = root.to_owned();
+    all.map(move |name| root.join(name))
+        .filter(|path| path.symlink_metadata().is_ok_and(|about| !about.is_symlink()))
+}
+
+/// Puts something in the place of what is not there yet, where its folder is.
+fn missing(roots: &[PathBuf]) -> io::Result<Vec<Placeholder>> {
+    let mut made = Vec::new();
+    for root in roots {
+        for (name, kind) in places::PROTECTED {
+            let path = root.join(name);
+            // The folder of a workflow is not made before its own; so that one stands for it.
+            let (path, kind) = match path.parent() {
+                Some(above) if above.is_dir() => (path, *kind),
+                Some(above) if above.ends_with(".github") => (above.to_owned(), Kind::Folder),
+                _ => continue,
+            };
+            match Placeholder::put(&path, kind) {
+                Ok(put) => made.extend(put),
+                // Where we may not write, the command may not either.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                    ) => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
+    Ok(made)
 }

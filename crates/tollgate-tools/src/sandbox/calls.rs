@@ -2,23 +2,26 @@
 
 use std::{collections::BTreeMap, io};
 
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch,
+use seccompiler::BpfProgram;
+
+use super::{
+    Confined,
+    filter::{self, Answer, Look},
 };
 
-use super::Confined;
-
 /// Bits of `clone` that make a namespace.
-const NAMESPACES: [i32; 7] = [
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWNET,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWCGROUP,
-];
+const NAMESPACES: u32 = (libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP)
+    .cast_unsigned();
+
+/// Where the network is open: the internet, and what a program asks about it. A socket in the file system can be one
+/// to a powerful program, so there is none of those.
+const FAMILIES: &[i32] = &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 /// Always closed: other ways to the kernel, other processes, the machine itself.
 const CLOSED: &[i64] = &[
@@ -122,53 +125,19 @@ const CHANGING_OLD: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const CHANGING_OLD: &[i64] = &[];
 
-/// The number of a call in the other table of the same processor, which would pass a filter that forgot it.
-#[cfg(target_arch = "x86_64")]
-const OTHER_TABLE: Option<i64> = Some(0x4000_0000);
-#[cfg(not(target_arch = "x86_64"))]
-const OTHER_TABLE: Option<i64> = None;
-
-/// The filter for a command: the calls are answered with "not permitted", everything else is let through.
+/// The filter for a command: these calls are answered with "not permitted", everything else is let through.
 pub(super) fn filter(confined: Confined, network: bool) -> io::Result<BpfProgram> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    let mut close = |call: i64| {
-        rules.insert(call, Vec::new());
-        if let Some(offset) = OTHER_TABLE {
-            rules.insert(call + offset, Vec::new());
-        }
-    };
-    CLOSED.iter().for_each(|call| close(*call));
+    let denied = Answer::Errno(libc::EPERM);
+    let mut answers: BTreeMap<i64, Answer> = CLOSED.iter().map(|call| (*call, denied)).collect();
     if confined == Confined::Reading {
-        CHANGING.iter().chain(CHANGING_OLD).for_each(|call| close(*call));
+        answers.extend(CHANGING.iter().chain(CHANGING_OLD).map(|call| (*call, denied)));
     }
-    if !network {
-        // No socket of any family: a path in the file system can be one to a powerful program, too.
-        close(libc::SYS_socket);
-    }
-    let mut namespaces = Vec::new();
-    for bit in NAMESPACES {
-        let bit = u64::from(bit.cast_unsigned());
-        let set = SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(bit), bit)
-            .map_err(other)?;
-        namespaces.push(SeccompRule::new(vec![set]).map_err(other)?);
-    }
-    rules.insert(libc::SYS_clone, namespaces);
-    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(other)?;
-    let denied = SeccompAction::Errno(libc::EPERM.cast_unsigned());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, arch).map_err(other)?;
-    BpfProgram::try_from(filter).map_err(other)
-}
-
-/// `clone3` hides its flags from a filter; told that it does not exist, every library falls back to `clone`.
-pub(super) fn without_clone3() -> io::Result<BpfProgram> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    rules.insert(libc::SYS_clone3, Vec::new());
-    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(other)?;
-    let absent = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, absent, arch).map_err(other)?;
-    BpfProgram::try_from(filter).map_err(other)
-}
-
-fn other(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
-    io::Error::other(error)
+    answers.insert(
+        libc::SYS_socket,
+        if network { Answer::Look(Look::OneOf(FAMILIES), libc::EPERM) } else { denied },
+    );
+    answers.insert(libc::SYS_clone, Answer::Look(Look::NoneOf(NAMESPACES), libc::EPERM));
+    // Its flags are hidden from a filter; told that it does not exist, every library falls back to `clone`.
+    answers.insert(libc::SYS_clone3, Answer::Errno(libc::ENOSYS));
+    filter::program(&answers)
 }

@@ -75,7 +75,8 @@ const TOOL_CHAINS: &[&str] = &[
     "go",
 ];
 
-/// Files and folders inside a root that make code run, or say what may: no command changes them.
+/// Files and folders inside a root that make code run, or say what may: no command changes them, nor makes them where
+/// they are not there yet.
 pub(super) const PROTECTED: &[(&str, Kind)] = &[
     (".git/config", Kind::File),
     (".git/hooks", Kind::Folder),
@@ -88,6 +89,30 @@ pub(super) const PROTECTED: &[(&str, Kind)] = &[
     (".mcp.json", Kind::File),
     ("tollgate.toml", Kind::File),
     (".tollgate", Kind::Folder),
+];
+
+/// More of them, held where they are there. One that is not is left to the rules, which ask before it is named: an
+/// empty file of each of these names would be in everybody's way.
+pub(super) const PROTECTED_WHERE_THERE: &[&str] = &[
+    ".git/modules",
+    ".git/worktrees",
+    ".github/actions",
+    ".husky",
+    ".zed",
+    ".cursor",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".windsurf",
+    ".continue",
+    ".devcontainer",
+    ".circleci",
+    ".buildkite",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".gitlab-ci.yml",
+    ".travis.yml",
+    ".pre-commit-config.yaml",
 ];
 
 /// What a protected place is.

@@ -10,19 +10,16 @@ use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkState};
 use serde::Deserialize;
 use serde_json::json;
-use tollgate::{
-    Cx, Effects, Failure, Output, Refusal, Scope, Tool, ToolSpec,
-    tool::{Access, Interrupt},
-};
+use tollgate::{Cx, Effects, Failure, Output, Refusal, Scope, Tool, ToolSpec, tool::Access};
 
 use super::{
     grep::{good_limit, here, named},
+    searching,
     walk::Filter,
 };
 use crate::{
     beneath::{Asked, Held, Kind, failure},
     blocking::{Stop, off_thread, stopped},
-    files::builtin,
 };
 
 pub(super) const NAMES: &[&str] = &["glob"];
@@ -85,12 +82,7 @@ impl Tool for Glob {
         });
         let description = "Finds files by their path, in order. Ignore files are respected, links are not followed. \
                            Everything is counted, and what is not shown is said.";
-        builtin(NAMES, description, schema, |spec| {
-            spec.capability = Some("files.search".into());
-            spec.requires_permission = false;
-            spec.interrupt = Interrupt::Cancel;
-            spec.traced = vec!["pattern".into(), "path".into()];
-        })
+        searching(NAMES, description, schema)
     }
 
     fn effects(&self, scope: &Scope, args: &Args) -> Effects {

@@ -14,20 +14,17 @@ use ignore::WalkState;
 use rustix::fs::{Mode, fstat};
 use serde::Deserialize;
 use serde_json::json;
-use tollgate::{
-    Cx, Effects, Failure, Output, Refusal, Scope, Tool, ToolSpec,
-    tool::{Access, Interrupt},
-};
+use tollgate::{Cx, Effects, Failure, Output, Refusal, Scope, Tool, ToolSpec, tool::Access};
 
 use super::{
     Search,
     hits::{Collect, FileHits, Hits},
+    searching,
     walk::Filter,
 };
 use crate::{
     beneath::{Asked, Held, Kind, READ, failure, inside, kind_of, shown},
     blocking::{Stop, off_thread, stopped},
-    files::builtin,
 };
 
 pub(super) const NAMES: &[&str] = &["grep"];
@@ -126,12 +123,7 @@ impl Tool for Grep {
         let description = "Searches file contents for a regular expression, in the order of paths. Ignore files are \
                            respected; binary files, links and secrets are left out. Everything is counted, and what is \
                            not shown is said.";
-        builtin(NAMES, description, schema, |spec| {
-            spec.capability = Some("files.search".into());
-            spec.requires_permission = false;
-            spec.interrupt = Interrupt::Cancel;
-            spec.traced = vec!["pattern".into(), "path".into()];
-        })
+        searching(NAMES, description, schema)
     }
 
     fn effects(&self, scope: &Scope, args: &Args) -> Effects {

@@ -5,7 +5,10 @@
 
 use std::{fmt, path::Path, sync::Arc};
 
-use tollgate::{Registry, catalog::RegistryError};
+use serde_json::Value;
+use tollgate::{Registry, ToolSpec, catalog::RegistryError, tool::Interrupt};
+
+use crate::builtin::{add, builtin};
 
 mod secret;
 mod walk;
@@ -46,16 +49,19 @@ impl Search {
 
     /// The registry with the search tools; with `only`, just the one of that name.
     pub fn register(&self, registry: Registry, only: Option<&str>) -> Result<Registry, RegistryError> {
-        let wanted = |names: &[&str]| only.is_none_or(|only| names.contains(&only));
-        let mut registry = registry;
-        if wanted(grep::NAMES) {
-            registry = registry.with(Grep(self.clone()))?;
-        }
-        if wanted(glob::NAMES) {
-            registry = registry.with(Glob)?;
-        }
-        Ok(registry)
+        let registry = add(registry, only, grep::NAMES, || Grep(self.clone()))?;
+        add(registry, only, glob::NAMES, || Glob)
     }
+}
+
+/// What both search tools are.
+fn searching(names: &[&str], description: &str, schema: Value) -> ToolSpec {
+    builtin(names, description, schema, |spec| {
+        spec.capability = Some("files.search".into());
+        spec.requires_permission = false;
+        spec.interrupt = Interrupt::Cancel;
+        spec.traced = vec!["pattern".into(), "path".into()];
+    })
 }
 
 impl fmt::Debug for Search {

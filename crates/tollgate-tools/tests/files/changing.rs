@@ -228,3 +228,36 @@ async fn a_change_without_a_journal_is_declared_destructive() {
     assert!(gate.explain(&world.scope, proposed()).await.effects.destructive);
     assert!(!world.gate.explain(&world.scope, proposed()).await.effects.destructive);
 }
+
+#[tokio::test]
+async fn a_changed_file_keeps_its_attributes_and_its_access_list() {
+    let world = World::new();
+    let path = world.file("labelled.txt", "one\n");
+    let flags = rustix::fs::XattrFlags::empty();
+    // Version 2: the owner, one more user, the group, the mask, others.
+    let mut list = vec![2_u8, 0, 0, 0];
+    for (tag, rights, id) in
+        [(1_u16, 6_u16, u32::MAX), (2, 4, 12345), (4, 4, u32::MAX), (16, 6, u32::MAX), (32, 0, u32::MAX)]
+    {
+        list.extend(tag.to_le_bytes());
+        list.extend(rights.to_le_bytes());
+        list.extend(id.to_le_bytes());
+    }
+    let attributes = [("user.origin", b"a person".to_vec()), ("system.posix_acl_access", list)];
+    for (name, value) in &attributes {
+        if let Err(error) = rustix::fs::setxattr(&path, *name, value, flags) {
+            println!("skipped: this file system keeps no {name}: {error}");
+            return;
+        }
+    }
+    let mode = || path.metadata().unwrap().permissions().mode();
+    let before = mode();
+    good(&world.call("edit", json!({"path": "labelled.txt", "edits": [replace("one", "two")]})).await);
+    assert_eq!(world.content("labelled.txt"), "two\n");
+    for (name, value) in &attributes {
+        let mut kept = Vec::with_capacity(1000);
+        rustix::fs::getxattr(&path, *name, rustix::buffer::spare_capacity(&mut kept)).unwrap();
+        assert_eq!(kept, *value, "{name}");
+    }
+    assert_eq!(mode(), before);
+}

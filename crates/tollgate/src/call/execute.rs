@@ -13,10 +13,10 @@ use crate::{
     event::{Trail, What},
     guard::{
         Breakers, Claim, Ended, Fence, Fingerprint, Health, Ledger, Pulse, Reservation, Slot, Spawner, Start,
-        cancellable, drive, later, panic_text,
+        cancellable, drive, later, off_thread, panic_text,
     },
     outcome::{
-        Answer, Failure, FailureKind, Offloaded, Outcome, Output, Phase, Redactor, Refusal, RefusalCode,
+        Answer, Failure, FailureKind, Item, Offloaded, Outcome, Output, Phase, Redactor, Refusal, RefusalCode,
     },
     tool::{Cx, IdempotencyKey},
 };
@@ -87,7 +87,7 @@ impl Call<Permitted> {
     pub async fn execute(self, guards: &Guards) -> Result<Call<Executed>, Refused> {
         let Call { mut base, state: Permitted { invocation, permit, probe } } = self;
         let scope = base.scope.clone();
-        let ready = match scope.run.purse().reserve(invocation.tool.spec.name()) {
+        let ready = match scope.run.purse().reserve(invocation.tool.spec.name()).await {
             Ok(reservation) => ready(&mut base, &invocation, guards, reservation).await,
             Err(refusal) => Err(refusal),
         };
@@ -114,7 +114,7 @@ impl Call<Permitted> {
         drop(probe);
         let mut outcome = checked_output(&invocation, result);
         if let Some(redactor) = &guards.redactor {
-            redactor.outcome(&mut outcome);
+            outcome = redacted(outcome, redactor, guards, &invocation).await;
         }
         if let Outcome::Ok(_) = outcome {
             base.trail.note_brief(|| What::begins_or_ends(1.0));
@@ -387,6 +387,44 @@ struct AbortOnDrop(AbortHandle);
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+/// Takes secrets out. Of a long output on a thread that may take its time; one that is lost there is told as lost, and
+/// never shown as it was.
+async fn redacted(
+    mut outcome: Outcome,
+    redactor: &Arc<Redactor>,
+    guards: &Guards,
+    invocation: &Invocation,
+) -> Outcome {
+    let bytes = match &outcome {
+        Outcome::Ok(output) => output.items.iter().map(text_len).sum(),
+        _ => 0,
+    };
+    if bytes <= super::settle::BIG || guards.spawner.is_none() {
+        redactor.outcome(&mut outcome);
+        return outcome;
+    }
+    let redactor = redactor.clone();
+    let work = move || {
+        redactor.outcome(&mut outcome);
+        outcome
+    };
+    off_thread(guards.spawner.as_deref(), work).boxed().await.unwrap_or_else(|| {
+        let lost = "The tool ran, and its result was lost because the program was ending.";
+        Outcome::Failed(if invocation.effects.read_only {
+            Failure::retryable(lost)
+        } else {
+            Failure::unknown(lost)
+        })
+    })
+}
+
+fn text_len(item: &Item) -> usize {
+    match item {
+        Item::Text { text } => text.len(),
+        Item::Json { .. } | Item::Image { .. } => 0,
     }
 }
 

@@ -161,7 +161,7 @@ fn opinion(invocation: &Invocation, base: &mut super::Base) -> Opinion {
     })
 }
 
-/// Hashes a value in the order it was written, without copying it.
+/// Hashes a value without copying it; the order of an object's fields does not matter.
 fn hash_value(value: &Value, hasher: &mut impl Hasher) {
     match value {
         Value::Null => hasher.write_u8(0),
@@ -173,11 +173,13 @@ fn hash_value(value: &Value, hasher: &mut impl Hasher) {
             items.iter().for_each(|item| hash_value(item, hasher));
         }
         Value::Object(map) => {
-            hasher.write_usize(map.len());
-            for (key, value) in map {
-                key.hash(hasher);
-                hash_value(value, hasher);
-            }
+            let fields = map.iter().map(|(key, value)| {
+                let mut field = foldhash::fast::FixedState::default().build_hasher();
+                key.hash(&mut field);
+                hash_value(value, &mut field);
+                field.finish()
+            });
+            hasher.write_u64(fields.fold(map.len() as u64, u64::wrapping_add));
         }
     }
 }
@@ -253,6 +255,7 @@ async fn ask(
             None => policy.remember(stance, grant),
         };
         if let Err(why) = remembered {
+            let _ = catch_unwind(AssertUnwindSafe(|| approver.not_kept(&why)));
             base.trail.note(|| What::Fault { message: why.to_string().into() });
         }
     };

@@ -8,16 +8,16 @@ use std::{
 use futures_util::FutureExt;
 
 use super::{
-    AskedRef, Base, Call, Refused,
+    AskedRef, Base, Call, Proposed, Refused,
     after::Finished,
     execute::{OpenClaim, Ran},
 };
 use crate::{
     event::{Trail, What},
-    guard::{End, Fence, Ledger, Written, panic_text},
+    guard::{End, Fence, Ledger, Spawner, Written, off_thread, panic_text},
     outcome::{
-        Answer, Item, Label, Offloaded, Outcome, Output, Phase, ResultStore, Settled, Trust, exceeds,
-        neutralise, preview_of,
+        Answer, Fetched, Item, Label, Offloaded, Outcome, Output, Phase, Preview, ResultStore, Settled,
+        Trust, exceeds, may_refer, neutralise, preview_of,
     },
     tool::{Origin, ResultLimit},
 };
@@ -29,10 +29,25 @@ pub struct Records {
     pub ledger: Arc<dyn Ledger>,
     /// The store of long results; without one, what is cut is gone, and the result says so.
     pub results: Option<Arc<dyn ResultStore>>,
+    /// Where long results are looked through.
+    pub spawner: Option<Arc<dyn Spawner>>,
+}
+
+impl Records {
+    /// The same, with what the call's arguments refer to at hand; `None` where they refer to nothing.
+    pub(crate) async fn fetched_for(&self, call: &Call<Proposed>) -> Option<Self> {
+        let store = self.results.as_ref().filter(|_| may_refer(call.state.input.as_str()))?;
+        let (text, caller) = (call.state.input.as_str(), &call.base.scope.caller);
+        let fetched = Fetched::of(text, caller, store, self.spawner.as_deref()).boxed().await?;
+        Some(Self { results: Some(Arc::new(fetched)), ..self.clone() })
+    }
 }
 
 /// What travels with an answer that is not in the ledger.
 const UNRECORDED: &str = "The end of this call could not be recorded. It happened as said here; after a restart it counts as unknown.";
+
+/// More bytes than one thread should look through while others wait.
+pub(super) const BIG: usize = 256 << 10;
 
 /// What phases 4 and 5 found out, for the record.
 #[derive(Default)]
@@ -48,7 +63,7 @@ impl Call<Finished> {
         let Ran { invocation, outcome, attempts, replayed, offloaded, mut claim, by } = ran;
         let trust = trust_of(&invocation, &outcome);
         let label = invocation.tool.label.clone();
-        let limit = invocation.tool.spec.max_result;
+        let limit = fitting(invocation.tool.spec.max_result, base.scope.window);
         // An answer that was given before was made to fit then.
         let (outcome, offloaded) = if replayed {
             (outcome, offloaded)
@@ -164,6 +179,19 @@ fn trust_of(invocation: &super::Invocation, outcome: &Outcome) -> Trust {
     if outside || marked || doubtful { Trust::UntrustedContent } else { Trust::TrustedSystem }
 }
 
+/// A token is about four characters: as many characters as the window has tokens fill a quarter of it. A tool that
+/// declared its results unlimited meant it.
+fn fitting(limit: ResultLimit, window: Option<u32>) -> ResultLimit {
+    const LEAST: usize = 1_000;
+    match (limit, window) {
+        (ResultLimit::Chars(limit), Some(window)) => {
+            let quarter = usize::try_from(window).unwrap_or(usize::MAX).max(LEAST);
+            ResultLimit::Chars(limit.min(quarter))
+        }
+        (limit, _) => limit,
+    }
+}
+
 async fn fit(
     outcome: Outcome,
     limit: ResultLimit,
@@ -219,7 +247,7 @@ async fn put_aside(
         Some(reference) => format!("The whole is kept as {reference}."),
         None => "The rest was not kept; ask for less at a time.".to_owned(),
     };
-    let preview = preview_of(&whole, limit, &note);
+    let preview = shortened(whole, limit, note, records).await;
     let offloaded = Offloaded {
         result: kept,
         chars: preview.chars,
@@ -229,6 +257,16 @@ async fn put_aside(
     let mut shown = Output::text(preview.text);
     shown.items.extend(pictures);
     (Output { untrusted, ..shown }, Some(offloaded))
+}
+
+/// Counting the characters of a hundred megabytes takes a while: not on a thread that other calls wait for.
+async fn shortened(whole: Arc<str>, limit: usize, note: String, records: &Records) -> Preview {
+    if whole.len() <= BIG {
+        return preview_of(&whole, limit, &note);
+    }
+    let kept = whole.clone();
+    let preview = off_thread(records.spawner.as_deref(), move || preview_of(&kept, limit, &note)).await;
+    preview.unwrap_or_else(|| preview_of(&whole, limit, "The program was ending."))
 }
 
 fn into_text(item: Item) -> String {

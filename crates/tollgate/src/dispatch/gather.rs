@@ -28,6 +28,12 @@ pub(crate) enum Waiting {
     Eager(Eager),
 }
 
+impl Waiting {
+    pub(crate) fn of(begun: Result<Call<Validated>, Refused>) -> Self {
+        begun.map_or_else(Self::Refused, Self::Valid)
+    }
+}
+
 pub(crate) struct Eager {
     pub(crate) id: CallId,
     pub(crate) answer: tokio::sync::oneshot::Receiver<Walked>,

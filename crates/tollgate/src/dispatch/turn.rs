@@ -77,10 +77,12 @@ impl Turn {
 
     /// Runs the calls of a whole turn. One answer for each id, in call order, always.
     pub async fn run(self, calls: Vec<Proposed>) -> Vec<Settled> {
-        let waiting = answer_shared_ids_once(calls)
-            .into_iter()
-            .map(|(position, proposed)| self.begin(position, proposed))
-            .collect();
+        let calls = answer_shared_ids_once(calls);
+        let mut waiting = Vec::with_capacity(calls.len());
+        for (position, proposed) in calls {
+            let call = Call::propose(proposed, position, &self.scope, &self.events);
+            waiting.push(Waiting::of(self.pipeline.begin_fetched(call).await));
+        }
         self.gather().run(waiting).await
     }
 
@@ -91,10 +93,7 @@ impl Turn {
 
     pub(super) fn begin(&self, position: usize, proposed: Proposed) -> Waiting {
         let call = Call::propose(proposed, position, &self.scope, &self.events);
-        match self.pipeline.begin(call) {
-            Ok(call) => Waiting::Valid(call),
-            Err(refused) => Waiting::Refused(refused),
-        }
+        Waiting::of(self.pipeline.begin(call))
     }
 
     pub(super) fn gather(&self) -> Gather<'_> {

@@ -5,7 +5,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -72,6 +72,8 @@ pub struct Breakers {
     watched: AtomicUsize,
     cells: Mutex<HashMap<BreakerKey, Cell>>,
     book: Option<Arc<dyn BreakerBook>>,
+    /// What the book's changes were when it was last taken over.
+    seen: AtomicU64,
 }
 
 /// Where breakers are kept beyond this process, so that others see them and a new one begins with them.
@@ -83,6 +85,12 @@ pub trait BreakerBook: Send + Sync + 'static {
 
     /// How one stands now; `None`: closed and clean. Waits for nothing.
     fn note(&self, key: &BreakerKey, stands: Option<&Breaker>);
+
+    /// A number that grows when somebody else has changed the book, and `load` then waits for nothing. Asked before
+    /// every call.
+    fn changes(&self) -> u64 {
+        0
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -125,7 +133,13 @@ impl Default for BreakerSettings {
 impl Breakers {
     /// Breakers with these settings, all closed.
     pub fn new(settings: BreakerSettings) -> Self {
-        Self { settings, watched: AtomicUsize::new(0), cells: Mutex::default(), book: None }
+        Self {
+            settings,
+            watched: AtomicUsize::new(0),
+            cells: Mutex::default(),
+            book: None,
+            seen: AtomicU64::new(0),
+        }
     }
 
     /// The same, begun with what the book says, and kept there.
@@ -139,14 +153,23 @@ impl Breakers {
     /// Takes over how the book says that breakers stand: other processes, or a person, may have changed them.
     pub fn refresh(&self) {
         let Some(book) = &self.book else { return };
+        self.seen.store(book.changes(), Ordering::Release);
         let now = Instant::now();
         let known = book.load().into_iter().map(|breaker| {
             let opened = (breaker.state != BreakerState::Closed)
                 .then(|| Opened { until: breaker.retry_after.map(|wait| now + wait), trying: false });
             (breaker.key, Cell { failures: breaker.failures, opened })
         });
+        let mut known: HashMap<_, _> = known.collect();
         let mut cells = self.lock();
-        *cells = known.collect();
+        for (key, cell) in &*cells {
+            // A call that tries here goes on trying.
+            let trying = cell.opened.is_some_and(|opened| opened.trying);
+            if let Some(opened) = known.get_mut(key).and_then(|cell: &mut Cell| cell.opened.as_mut()) {
+                opened.trying = trying;
+            }
+        }
+        *cells = known;
         self.watched.store(cells.len(), Ordering::Release);
     }
 
@@ -183,6 +206,11 @@ impl Breakers {
 
     /// Lets a call through, or says when to come back.
     pub(crate) fn admit(self: &Arc<Self>, spec: &ToolSpec, scope: &Scope) -> Result<Option<Probe>, Refusal> {
+        if let Some(book) = &self.book
+            && book.changes() != self.seen.load(Ordering::Acquire)
+        {
+            self.refresh();
+        }
         if self.watched.load(Ordering::Acquire) == 0 {
             return Ok(None);
         }

@@ -6,8 +6,10 @@ use std::{
     time::Duration,
 };
 
+use futures_util::FutureExt;
 use serde::Serialize;
 
+use super::purse_book::{Kept, Reserved};
 use crate::outcome::{Refusal, RefusalCode};
 
 /// Limits of a run; what is not set has none.
@@ -47,6 +49,8 @@ pub struct Purse {
     budget: Budget,
     limited: bool,
     spent: Mutex<Spent>,
+    /// Where others of the same run count too.
+    kept: Option<Kept>,
 }
 
 /// One call, counted; given back if it never starts.
@@ -58,8 +62,18 @@ pub(crate) struct Reservation<'a> {
 }
 
 impl Purse {
-    pub(crate) fn new(budget: Budget) -> Self {
-        Self { limited: budget != Budget::default(), budget, spent: Mutex::default() }
+    pub(crate) fn new(budget: Budget, kept: Option<Kept>) -> Self {
+        Self { limited: budget != Budget::default(), budget, spent: Mutex::default(), kept }
+    }
+
+    /// Takes over what the book says the run has spent: before a resumed run goes on. Where it cannot be looked up,
+    /// nothing is forgotten; the first call that counts fails closed.
+    pub async fn refresh(&self) {
+        if let Some(kept) = &self.kept
+            && let Ok(spent) = kept.spent().await
+        {
+            self.take_over(spent);
+        }
     }
 
     /// What was spent. Calls and tool time are counted only where a limit is set.
@@ -72,6 +86,10 @@ impl Purse {
         let mut spent = self.lock();
         spent.tokens += tokens;
         spent.microdollars += microdollars;
+        drop(spent);
+        if let Some(kept) = &self.kept {
+            kept.add(&Spent { tokens, microdollars, ..Spent::default() });
+        }
     }
 
     /// Refuses when a limit is reached; counts nothing.
@@ -79,17 +97,51 @@ impl Purse {
         if self.limited { self.room(&self.lock(), tool) } else { Ok(()) }
     }
 
-    /// Counts one call, atomically with the check that there is room for it.
-    pub(crate) fn reserve<'a>(&'a self, tool: &'a str) -> Result<Reservation<'a>, Refusal> {
+    /// Counts one call, atomically with the check that there is room for it, among everyone who counts there.
+    pub(crate) async fn reserve<'a>(&'a self, tool: &'a str) -> Result<Reservation<'a>, Refusal> {
         if self.limited {
-            let mut spent = self.lock();
-            self.room(&spent, tool)?;
-            spent.calls += 1;
-            if self.budget.calls_of.contains_key(tool) {
-                *spent.calls_of.entry(tool.to_owned()).or_default() += 1;
+            match &self.kept {
+                Some(kept) => self.reserve_kept(kept, tool).boxed().await?,
+                None => self.reserve_here(tool)?,
             }
         }
         Ok(Reservation { purse: self, tool, kept: false })
+    }
+
+    fn reserve_here(&self, tool: &str) -> Result<(), Refusal> {
+        let mut spent = self.lock();
+        self.room(&spent, tool)?;
+        spent.calls += 1;
+        if self.budget.calls_of.contains_key(tool) {
+            *spent.calls_of.entry(tool.to_owned()).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    async fn reserve_kept(&self, kept: &Kept, tool: &str) -> Result<(), Refusal> {
+        match kept.reserve(tool, &self.budget).await? {
+            Reserved::Counted(spent) => {
+                self.take_over(spent);
+                Ok(())
+            }
+            Reserved::Full(spent) => {
+                let refusal = self.budget.refusal(&spent, tool);
+                self.take_over(spent);
+                Err(refusal.unwrap_or_else(|| exhausted("others have used it")))
+            }
+        }
+    }
+
+    /// Time and tokens of this process may be on their way to the book still: they are not counted back.
+    fn take_over(&self, known: Spent) {
+        let mut spent = self.lock();
+        let Spent { tool_time, tokens, microdollars, .. } = *spent;
+        *spent = Spent {
+            tool_time: known.tool_time.max(tool_time),
+            tokens: known.tokens.max(tokens),
+            microdollars: known.microdollars.max(microdollars),
+            ..known
+        };
     }
 
     /// True when time, tokens or money are used up: what still runs is stopped too.
@@ -109,10 +161,24 @@ impl Purse {
 
     pub(crate) fn add_time(&self, took: Duration) {
         self.lock().tool_time += took;
+        if let Some(kept) = &self.kept {
+            kept.add(&Spent { tool_time: took, ..Spent::default() });
+        }
     }
 
     fn room(&self, spent: &Spent, tool: &str) -> Result<(), Refusal> {
-        let budget = &self.budget;
+        self.budget.refusal(spent, tool).map_or(Ok(()), Err)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Budget {
+    /// Why another call of the tool does not fit after what was spent; `None` where there is room.
+    pub fn refusal(&self, spent: &Spent, tool: &str) -> Option<Refusal> {
+        let budget = self;
         let of_tool = spent.calls_of.get(tool).copied().unwrap_or(0);
         let full = if budget.calls.is_some_and(|limit| spent.calls >= limit) {
             format!("all {} calls of this run are used", spent.calls)
@@ -125,18 +191,15 @@ impl Purse {
         } else if budget.microdollars.is_some_and(|limit| spent.microdollars >= limit) {
             "the run's money is used".to_owned()
         } else {
-            return Ok(());
+            return None;
         };
-        Err(Refusal::new(
-            RefusalCode::BudgetExhausted,
-            format!("The budget does not allow another call: {full}."),
-        )
-        .with_hint("Finish with what you have, and say what is left to do."))
+        Some(exhausted(&full))
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Spent> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn exhausted(why: &str) -> Refusal {
+    Refusal::new(RefusalCode::BudgetExhausted, format!("The budget does not allow another call: {why}."))
+        .with_hint("Finish with what you have, and say what is left to do.")
 }
 
 impl Reservation<'_> {
@@ -152,9 +215,13 @@ impl Drop for Reservation<'_> {
             return;
         }
         let mut spent = self.purse.lock();
-        spent.calls -= 1;
+        spent.calls = spent.calls.saturating_sub(1);
         if let Some(count) = spent.calls_of.get_mut(self.tool) {
-            *count -= 1;
+            *count = count.saturating_sub(1);
+        }
+        drop(spent);
+        if let Some(kept) = &self.purse.kept {
+            kept.give_back(self.tool);
         }
     }
 }

@@ -4,7 +4,9 @@ mod spawn;
 mod workspace;
 mod run;
 mod budget;
+mod purse_book;
 mod repetition;
+mod trace_parent;
 mod breaker;
 mod retry;
 mod deadline;
@@ -20,9 +22,12 @@ pub use idempotency::MemoryLedger;
 pub use ledger::{
     CallRecord, Claim, End, Fence, Fingerprint, InputRecord, Ledger, LedgerFault, Start, Ticket, Written,
 };
+pub use purse_book::{PurseBook, Reserved};
 pub use repetition::Repetition;
 pub use retry::RetryPolicy;
 pub use run::{Run, RunBuilder};
+pub(crate) use spawn::off_thread;
 pub use spawn::{Spawner, TokioSpawner};
+pub use trace_parent::TraceParent;
 pub(crate) use workspace::Slot;
 pub use workspace::Workspace;

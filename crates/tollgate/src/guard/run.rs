@@ -6,7 +6,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     budget::{Budget, Purse},
+    purse_book::{Kept, PurseBook},
     repetition::{Repetition, Window},
+    trace_parent::TraceParent,
 };
 use crate::tool::RunId;
 
@@ -22,15 +24,18 @@ struct Inner {
     token: CancellationToken,
     purse: Purse,
     window: Window,
+    trace: Option<TraceParent>,
 }
 
 /// Sets the limits of a run.
-#[derive(Debug)]
+#[must_use]
 pub struct RunBuilder {
     id: RunId,
     token: CancellationToken,
     budget: Budget,
     repetition: Repetition,
+    book: Option<Arc<dyn PurseBook>>,
+    trace: Option<TraceParent>,
 }
 
 impl Run {
@@ -46,6 +51,8 @@ impl Run {
             token: CancellationToken::new(),
             budget: Budget::default(),
             repetition: Repetition::default(),
+            book: None,
+            trace: None,
         }
     }
 
@@ -64,6 +71,16 @@ impl Run {
         &self.inner.purse
     }
 
+    /// Its own span, in the trace it was given or in one of its own.
+    pub fn traceparent(&self) -> TraceParent {
+        self.inner.trace.map_or_else(|| TraceParent::of(self.id()), |given| given.run(self.id()))
+    }
+
+    /// The span of somebody else's that this run is a child of, where one was given.
+    pub fn traced_under(&self) -> Option<TraceParent> {
+        self.inner.trace
+    }
+
     pub(crate) fn window(&self) -> &Window {
         &self.inner.window
     }
@@ -71,21 +88,31 @@ impl Run {
 
 impl RunBuilder {
     /// What the run may spend.
-    #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget;
         self
     }
 
+    /// Where what it spends is kept, so that other processes of the run count too and a resumed one goes on with it;
+    /// [`Purse::refresh`] looks it up.
+    pub fn kept_in(mut self, book: Arc<dyn PurseBook>) -> Self {
+        self.book = Some(book);
+        self
+    }
+
     /// How often the same call may come turn after turn.
-    #[must_use]
     pub fn repetition(mut self, repetition: Repetition) -> Self {
         self.repetition = repetition;
         self
     }
 
+    /// The trace it is a part of.
+    pub fn traced(mut self, under: TraceParent) -> Self {
+        self.trace = Some(under);
+        self
+    }
+
     /// A token of a larger session that stops this run too.
-    #[must_use]
     pub fn under(mut self, session: &CancellationToken) -> Self {
         self.token = session.child_token();
         self
@@ -93,12 +120,14 @@ impl RunBuilder {
 
     /// The run.
     pub fn build(self) -> Run {
+        let kept = self.book.map(|book| Kept { book, run: self.id.clone() });
         Run {
             inner: Arc::new(Inner {
                 id: self.id,
                 token: self.token,
-                purse: Purse::new(self.budget),
+                purse: Purse::new(self.budget, kept),
                 window: Window::new(self.repetition),
+                trace: self.trace,
             }),
         }
     }

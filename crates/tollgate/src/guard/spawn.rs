@@ -1,7 +1,7 @@
 //! The core starts no task by itself: it is given the one that may.
 
 use futures_util::future::BoxFuture;
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::oneshot};
 
 /// Runs tasks and blocking work on behalf of the path.
 pub trait Spawner: Send + Sync + 'static {
@@ -31,4 +31,15 @@ impl Spawner for TokioSpawner {
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) {
         self.0.spawn_blocking(work);
     }
+}
+
+/// Does work on a thread that may be blocked; here, where there is no spawner. `None` when the runtime went away first.
+pub(crate) async fn off_thread<T: Send + 'static>(
+    spawner: Option<&dyn Spawner>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let Some(spawner) = spawner else { return Some(work()) };
+    let (done, answer) = oneshot::channel();
+    spawner.blocking(Box::new(move || drop(done.send(work()))));
+    answer.await.ok()
 }

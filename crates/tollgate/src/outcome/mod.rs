@@ -8,6 +8,7 @@ mod preview;
 mod offload;
 mod folder;
 mod reference;
+mod fetched;
 mod stored;
 mod neutral;
 mod fence;
@@ -15,6 +16,7 @@ mod redact;
 
 pub use failure::{Failure, FailureDetails, FailureKind};
 pub(crate) use fence::Fence;
+pub(crate) use fetched::Fetched;
 pub use folder::{FolderResults, Limits, Tidied};
 pub(crate) use neutral::neutralise;
 pub use neutral::visible;

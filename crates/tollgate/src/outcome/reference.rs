@@ -10,7 +10,7 @@ use crate::tool::Caller;
 const REFERENCE: &str = "$result";
 
 /// The longest kept result that is read for an argument. A part of a longer one comes through `result_read`.
-const LONGEST_SOURCE: u64 = 16 << 20;
+pub(super) const LONGEST_SOURCE: u64 = 16 << 20;
 
 /// The most characters that references of one call may stand for.
 const MOST: usize = 4 << 20;

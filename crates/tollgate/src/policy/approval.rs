@@ -13,7 +13,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
-use super::{Grant, Query, Reach, RuleRef, reaches};
+use super::{Grant, NotGranted, Query, Reach, RuleRef, reaches};
 use crate::{
     json::canonical,
     outcome::hex,
@@ -24,6 +24,11 @@ use crate::{
 pub trait Approver: Send + Sync + 'static {
     /// Asks about one call and waits for the answer.
     fn ask<'a>(&'a self, question: Question<'a>) -> BoxFuture<'a, Answer>;
+
+    /// Hears that an Always or a Never just given is not kept as it was meant. The call itself is answered.
+    fn not_kept(&self, why: &NotGranted) {
+        let _ = why;
+    }
 }
 
 /// What a person is asked about: the whole call, nothing shortened.

@@ -124,7 +124,7 @@ fn wide(rule: &Rule) -> Option<Oddity> {
     }
 }
 
-/// Rules that an outright rule of the same or a stricter stance, or a deny, makes idle; and those said twice.
+/// Rules that a stricter one makes idle because it means all that they mean; and those said twice.
 fn shadowed(rules: &[Rule]) -> Vec<Oddity> {
     let mut found = Vec::new();
     for (at, rule) in rules.iter().enumerate() {
@@ -146,22 +146,15 @@ fn shadows(other: &Rule, rule: &Rule, earlier: bool) -> bool {
     if twice {
         return earlier;
     }
-    let outright = other.is_outright()
-        && match (&other.tool, &rule.tool) {
-            (Some(all), _) if all.is_everything() => other.reading() == Reading::Wide || rule.tool.is_some(),
-            (Some(a), Some(b)) => a == b,
-            _ => false,
-        };
-    let same = other.text == rule.text && !other.is_conditional() && !rule.is_conditional();
     let stricter = match (other.stance, rule.stance) {
-        (Stance::Deny, Stance::Deny) => outright,
+        (Stance::Deny, Stance::Deny) => other.is_outright(),
         (Stance::Deny, _)
         | (Stance::AskAlways, Stance::Ask | Stance::Grant | Stance::Allow)
         | (Stance::Ask, Stance::Allow) => true,
         (Stance::Ask, Stance::Grant) => other.layer == Layer::Managed,
         _ => false,
     };
-    stricter && (outright || same)
+    stricter && other.includes(rule)
 }
 
 /// Tools of which every call would ask: in a headless run each is refused.

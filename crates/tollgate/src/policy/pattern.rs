@@ -81,6 +81,16 @@ impl Pattern {
         (!self.wild).then_some(&self.name)
     }
 
+    /// True when it means the tools of one server, or of servers of one kind.
+    pub(crate) fn has_server(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// True when it means every tool of this name, whatever its origin.
+    pub(crate) fn is_bare_glob_over(&self, name: &str) -> bool {
+        self.server.is_none() && glob(&self.name, name)
+    }
+
     /// True when it is for every tool there is.
     pub(crate) fn is_everything(&self) -> bool {
         self.server.is_none() && self.name.chars().all(|c| c == '*')

@@ -67,6 +67,12 @@ impl ToolBuilder {
         self
     }
 
+    /// What every call does, whatever its arguments: it can be told before there is a call.
+    pub fn always(self, effects: Effects) -> Self {
+        let told = effects.clone();
+        self.spec(|spec| spec.at_worst = told).effects(move |_, _| effects.clone())
+    }
+
     /// The tool's own rules.
     pub fn check(
         mut self,

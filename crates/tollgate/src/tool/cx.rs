@@ -15,7 +15,10 @@ use super::{
     name::{CallId, IdempotencyKey},
     scope::Scope,
 };
-use crate::{event::Progress, guard::Pulse};
+use crate::{
+    event::Progress,
+    guard::{Pulse, TraceParent},
+};
 
 /// The context of a running tool body.
 ///
@@ -55,6 +58,12 @@ impl Cx {
         self.key.as_ref()
     }
 
+    /// This call's span, to be passed on downstream (`traceparent` in MCP's `_meta` and in HTTP headers).
+    pub fn traceparent(&self) -> TraceParent {
+        let run = &self.scope.run;
+        run.traceparent().call(run.id(), self.scope.turn, self.call.as_str())
+    }
+
     /// 1 for the first try, then one more for each retry.
     pub fn attempt(&self) -> u32 {
         self.attempt.load(Ordering::Relaxed)
@@ -68,7 +77,11 @@ impl Cx {
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         #[expect(clippy::cast_possible_truncation, reason = "a fraction of the work needs no more digits")]
         let fraction = fraction.clamp(0.0, 1.0) as f32;
-        self.pulse.beat(Progress { fraction, message: message.into().into() });
+        let progress = Progress { fraction, message: message.into().into() };
+        if let Some(peer) = &self.scope.peer {
+            peer.progress(&self.call, &progress);
+        }
+        self.pulse.beat(progress);
     }
 
     /// Says that the other side answered. Ends the connect deadline and re-arms the idle one.

@@ -12,6 +12,7 @@ use crate::{
 mod name;
 mod spec;
 mod effects;
+mod peer;
 mod scope;
 mod cx;
 mod builder;
@@ -24,6 +25,7 @@ pub use declared::input_schema;
 pub use effects::{Access, Concurrency, Effects, Resource};
 pub(crate) use erased::{Erased, erase};
 pub use name::{BadName, CallId, Caller, IdempotencyKey, MAX_NAME, Origin, Route, RunId, ToolId, ToolName};
+pub use peer::{Answers, Peer, PeerFault, PeerRequest, Requests};
 pub use scope::{Isolation, Scope};
 pub use spec::{DEFAULT_RESULT_CHARS, Interrupt, OnFatal, ResultLimit, Timeouts, ToolSpec, Visibility};
 

@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use super::name::{Caller, Route};
+use super::{
+    name::{Caller, Route},
+    peer::Peer,
+};
 use crate::guard::{Run, Workspace};
 use crate::policy::{Approvals, Protection};
 
@@ -35,8 +38,14 @@ pub struct Scope {
     pub agent: Option<Arc<str>>,
     /// How well what runs is kept apart, as the sandbox says of itself.
     pub sandbox: Isolation,
+    /// How many tokens the model reads at once, where that is known: no result may take more than about a quarter.
+    pub window: Option<u32>,
     /// What is guarded even inside the roots.
     pub protection: Protection,
+    /// The other end of the connection the call came by, where there is one.
+    pub peer: Option<Arc<dyn Peer>>,
+    /// The W3C `traceparent` of whoever called, to be carried on.
+    pub traceparent: Option<Arc<str>>,
 }
 
 /// A sandbox's word for itself, looked up when somebody is first asked: finding it may mean starting a process.
@@ -85,7 +94,10 @@ impl Scope {
             reading_only: false,
             agent: None,
             sandbox: Isolation::default(),
+            window: None,
             protection: Protection::default(),
+            peer: None,
+            traceparent: None,
         }
     }
 

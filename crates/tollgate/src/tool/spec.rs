@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 
-use super::name::{BadName, Origin, ToolId, ToolName};
+use super::{
+    effects::Effects,
+    name::{BadName, Origin, ToolId, ToolName},
+};
 use crate::{guard::RetryPolicy, schema::Schema};
 
 /// Everything that is known about a tool before any call of it.
@@ -55,6 +58,9 @@ pub struct ToolSpec {
     pub conducts: bool,
     /// Arguments worth indexing in the trace.
     pub traced: Vec<Arc<str>>,
+    /// The most any call of it does, for those who are told before there is a call. Nothing is decided by it: each
+    /// call is judged by its own effects.
+    pub at_worst: Effects,
 }
 
 /// How much of a result the model gets.
@@ -137,6 +143,7 @@ impl ToolSpec {
             inline: false,
             conducts: false,
             traced: Vec::new(),
+            at_worst: Effects::worst(),
         })
     }
 

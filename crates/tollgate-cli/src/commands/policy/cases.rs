@@ -23,6 +23,9 @@ use crate::{
 /// No file of cases is larger.
 const MOST: usize = 16 << 20;
 
+/// The tool that runs a command line.
+const SHELL: &str = "shell";
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -112,9 +115,7 @@ async fn decide(case: &Case, number: usize, world: &World) -> Result<Verdict, St
     scope.caller = case.caller.as_ref().map_or(scope.caller, Caller::new);
     scope.route = case.route.as_ref().map(Route::new).or(scope.route);
     let args = case.input.clone().unwrap_or_else(|| serde_json::json!({}));
-    if let Some(name) =
-        case.tool.as_deref().filter(|name| case.effects().is_empty() && world.spec(name).is_some())
-    {
+    if let Some((name, args)) = case.proposed(&args).filter(|(name, _)| world.spec(name).is_some()) {
         let call = Proposed::new(number.to_string(), name, &args);
         return foreseen(world.gate.explain(&Arc::new(scope), call).await);
     }
@@ -135,6 +136,16 @@ fn foreseen(explanation: Explanation) -> Result<Verdict, String> {
 }
 
 impl Case {
+    /// The call that a model would propose for this; `None` where the case says by itself what the call would do.
+    fn proposed(&self, args: &Value) -> Option<(&str, Value)> {
+        match (&self.tool, &self.command, self.effects().len()) {
+            (Some(tool), None, 0) => Some((tool, args.clone())),
+            // A line is read as the shell tool reads it: each of its commands is judged.
+            (None, Some(command), 1) => Some((SHELL, serde_json::json!({"command": command}))),
+            _ => None,
+        }
+    }
+
     /// What the call would do, where the case says it.
     fn effects(&self) -> Vec<Effects> {
         let command = self.command.as_ref().map(|command| {
@@ -154,7 +165,7 @@ impl Case {
     fn call(&self, world: &World) -> Result<(ToolSpec, Effects), String> {
         let made =
             |name: &str| ToolSpec::new(name, "", serde_json::json!({})).map_err(|error| error.to_string());
-        let usual = if self.command.is_some() { "shell" } else { "some_tool" };
+        let usual = if self.command.is_some() { SHELL } else { "some_tool" };
         let effects = match &self.effects()[..] {
             [] if self.tool.is_none() => return Err("it names no call".to_owned()),
             [] => Effects::worst(),

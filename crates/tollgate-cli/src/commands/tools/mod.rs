@@ -5,12 +5,14 @@ use tollgate::{
     schema::{Provider, Target},
     tool::Route,
 };
+use tollgate_mcp::Wanted;
 
 use crate::{
     args::{Environment, Shared, Tools},
     config::Config,
     exit::{Exit, Fault},
     mocks::Loaded,
+    servers::{self, Servers},
     words, world,
 };
 
@@ -30,8 +32,9 @@ struct Catalogue {
 pub(crate) fn run(tools: &Tools, shared: &Shared) -> Result<Exit, Fault> {
     let working = world::working_folder(&world::roots(shared)?);
     let config = Config::load(shared, &Environment::read(), &working)?;
-    let loaded = Loaded::definitions(&shared.mocks)?;
+    let mut loaded = Loaded::definitions(&shared.mocks)?;
     words::set_aside(&loaded);
+    connect(shared, &config, &mut loaded)?;
     if loaded.is_empty() {
         words::talk("note: no tools are loaded; give --mocks FILE.");
     }
@@ -52,11 +55,33 @@ pub(crate) fn run(tools: &Tools, shared: &Shared) -> Result<Exit, Fault> {
     }
 }
 
+/// The tools of every server, asked for now: a list must not be from yesterday.
+fn connect(shared: &Shared, config: &Config, loaded: &mut Loaded) -> Result<(), Fault> {
+    let servers = Servers::load(shared, config, &world::scope(shared, &Environment::read())?)?;
+    if !servers.upstreams.is_empty() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
+        runtime.block_on(async {
+            tokio::select! {
+                () = servers.upstreams.connect(Wanted::All) => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+            servers::tell_set_aside(servers.offer(loaded).iter());
+            servers.tell_trouble(|_| true);
+            servers.upstreams.close().await;
+        });
+        runtime.shutdown_background();
+    } else {
+        servers.tell_trouble(|_| true);
+    }
+    Ok(())
+}
+
 /// Whose form costs are counted in where no provider was named.
 const USUAL: Target = Target { provider: Provider::Anthropic, strict: false };
 
 /// Rows of words below each other, all columns but the last as wide as their widest word.
-fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+pub(crate) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
     const WIDEST: usize = 60;
     let width = |column: usize| {
         let widths = rows.iter().map(|row| row[column].chars().count().min(WIDEST));

@@ -14,7 +14,7 @@ mod list;
 mod show;
 mod export;
 mod otlp;
-mod replay;
+pub(super) mod replay;
 
 pub(crate) fn run(trace: &Trace, shared: &Shared) -> Result<Exit, Fault> {
     let store = store::open()?;
@@ -31,7 +31,7 @@ pub(crate) fn run(trace: &Trace, shared: &Shared) -> Result<Exit, Fault> {
 }
 
 /// The run that is meant: by its name, by how it begins, or the latest.
-fn meant(store: &Store, given: Option<&str>) -> Result<String, Fault> {
+pub(super) fn meant(store: &Store, given: Option<&str>) -> Result<String, Fault> {
     let runs = store.runs(100_000).map_err(|error| store::fault(&error))?;
     let hint = "`tollgate trace list` shows the runs.";
     let Some(given) = given else {

@@ -1,47 +1,81 @@
 //! A run as OpenTelemetry spans, in the JSON form of OTLP, with the words of the GenAI conventions.
 
 use std::{
+    collections::HashMap,
     io::{Read as _, Write as _},
     net::TcpStream,
     time::Duration,
 };
 
 use serde_json::{Value, json};
-use tollgate_store::{CallTrace, RunTrace};
+use tollgate::{guard::TraceParent, tool::RunId};
+use tollgate_store::{CallTrace, ModelTurn, RunTrace};
 
 use crate::exit::Fault;
 
-/// One `ExportTraceServiceRequest`: a span for the run, and below it one for each call.
+/// One `ExportTraceServiceRequest`: a span for the run, and below it one for each call. A run that somebody gave a
+/// `traceparent` is a part of their trace.
 pub(super) fn request(tree: &RunTrace) -> Value {
-    let trace = id(&tree.run, 16);
-    let root = id(&format!("{}/run", tree.run), 8);
+    let run = RunId::new(&tree.run);
+    let under = tree.traced_under.as_deref().and_then(TraceParent::parse);
+    let root = under.map_or_else(|| TraceParent::of(&run), |under| under.run(&run));
     let first = tree.calls.iter().map(|call| call.proposed_ms).min().unwrap_or(0);
     let last = tree.calls.iter().filter_map(|call| call.settled_ms).max().unwrap_or(first);
-    let mut spans = vec![json!({
-        "traceId": trace, "spanId": root, "name": format!("invoke_agent {}", tree.run), "kind": 1,
-        "startTimeUnixNano": nanos(first), "endTimeUnixNano": nanos(last),
-        "attributes": [text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.conversation.id", &tree.run)],
-    })];
-    spans.extend(tree.calls.iter().map(|call| span(call, &tree.run, &trace, &root)));
+    let mut attributes =
+        vec![text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.conversation.id", &tree.run)];
+    if let Some((_, model)) = tree.models.last().filter(|(_, model)| !model.model.is_empty()) {
+        attributes.push(text("gen_ai.request.model", &model.model));
+    }
+    if !tree.models.is_empty() {
+        let sum = |of: fn(&ModelTurn) -> u64| tree.models.iter().map(|(_, model)| of(model)).sum::<u64>();
+        attributes.push(number("gen_ai.usage.input_tokens", sum(|model| model.input_tokens)));
+        attributes.push(number("gen_ai.usage.output_tokens", sum(|model| model.output_tokens)));
+        attributes.push(number("tollgate.cost_microdollars", sum(|model| model.microdollars.unwrap_or(0))));
+        let reasons: Vec<Value> = tree
+            .models
+            .iter()
+            .filter_map(|(_, model)| model.stop_reason.as_ref())
+            .map(|reason| json!({"stringValue": reason}))
+            .collect();
+        attributes.push(
+            json!({"key": "gen_ai.response.finish_reasons", "value": {"arrayValue": {"values": reasons}}}),
+        );
+    }
+    attributes.extend(tree.stopped.as_deref().map(|reason| text("tollgate.stopped", reason)));
+    let mut span = json!({
+        "traceId": root.trace_id(), "spanId": root.span_id(), "name": format!("invoke_agent {}", tree.run), "kind": 1,
+        "startTimeUnixNano": nanos(first), "endTimeUnixNano": nanos(last), "attributes": attributes,
+    });
+    if let Some(under) = under {
+        span["parentSpanId"] = under.span_id().into();
+    }
+    let mut spans = vec![span];
+    let mut seen = HashMap::new();
+    for call in &tree.calls {
+        let again = seen.entry((call.turn, &call.id)).and_modify(|count| *count += 1).or_insert(0);
+        spans.push(self::span(call, *again, &run, root));
+    }
     json!({"resourceSpans": [{
         "resource": {"attributes": [text("service.name", "tollgate"), text("service.version", env!("CARGO_PKG_VERSION"))]},
-        "scopeSpans": [{"scope": {"name": "tollgate"}, "spans": spans}],
+        "scopeSpans": [{"scope": {"name": "tollgate", "version": env!("CARGO_PKG_VERSION")}, "spans": spans}],
     }]})
 }
 
-fn span(call: &CallTrace, run: &str, trace: &str, root: &str) -> Value {
-    let place = format!("{run}/{}/{}/{}/{}", call.turn, call.position, call.id, call.proposed_ms);
+/// `again` counts earlier calls of the same id in the same turn: the first has the span that its tool was told of.
+fn span(call: &CallTrace, again: u32, run: &RunId, root: TraceParent) -> Value {
+    let id = if again == 0 { call.id.clone() } else { format!("{}#{again}", call.id) };
+    let own = root.call(run, call.turn, &id);
     let status = call.status();
     let mut attributes = vec![
         text("gen_ai.operation.name", "execute_tool"),
         text("gen_ai.tool.name", &call.tool),
         text("gen_ai.tool.call.id", &call.id),
         text("gen_ai.tool.type", "function"),
-        text("gen_ai.conversation.id", run),
+        text("gen_ai.conversation.id", run.as_str()),
         text("gen_ai.tool.call.arguments", &call.input.to_string()),
         text("tollgate.status", status),
         text("tollgate.caller", &call.caller),
-        json!({"key": "tollgate.turn", "value": {"intValue": call.turn.to_string()}}),
+        number("tollgate.turn", call.turn.into()),
     ];
     if !call.answer["output"].is_null() {
         attributes.push(text("gen_ai.tool.call.result", &call.answer["output"].to_string()));
@@ -50,6 +84,9 @@ fn span(call: &CallTrace, run: &str, trace: &str, root: &str) -> Value {
         ("tollgate.allowed_by", call.by.as_deref()),
         ("tollgate.code", call.answer["code"].as_str()),
         ("tollgate.phase", call.answer["phase"].as_str()),
+        ("tollgate.evidence", call.evidence.as_deref()),
+        ("tollgate.sandbox", call.sandbox.as_deref()),
+        ("tollgate.route", call.route.as_deref()),
     ];
     attributes.extend(said.iter().filter_map(|(key, value)| value.map(|value| text(key, value))));
     if status != "ok" {
@@ -64,7 +101,7 @@ fn span(call: &CallTrace, run: &str, trace: &str, root: &str) -> Value {
         |us| (i128::from(call.proposed_ms) * 1_000_000 + i128::from(us) * 1_000).to_string(),
     );
     json!({
-        "traceId": trace, "spanId": id(&place, 8), "parentSpanId": root,
+        "traceId": own.trace_id(), "spanId": own.span_id(), "parentSpanId": root.span_id(),
         "name": format!("execute_tool {}", call.tool), "kind": 1,
         "startTimeUnixNano": nanos(call.proposed_ms), "endTimeUnixNano": end,
         "attributes": attributes, "events": events(call), "status": outcome,
@@ -87,14 +124,12 @@ fn text(key: &str, value: &str) -> Value {
     json!({"key": key, "value": {"stringValue": value}})
 }
 
-fn nanos(ms: i64) -> String {
-    (i128::from(ms) * 1_000_000).to_string()
+fn number(key: &str, value: u64) -> Value {
+    json!({"key": key, "value": {"intValue": value.to_string()}})
 }
 
-/// An id of so many bytes that the same run, or call, always has: sent twice, a receiver knows it again.
-fn id(of: &str, bytes: usize) -> String {
-    let evidence = tollgate::outcome::Evidence::of(of.as_bytes());
-    evidence.as_str().trim_start_matches("sha256:")[..bytes * 2].to_owned()
+fn nanos(ms: i64) -> String {
+    (i128::from(ms) * 1_000_000).to_string()
 }
 
 /// Sends one request to a receiver. Plain HTTP alone: receivers stand beside the program; for others, a collector does.

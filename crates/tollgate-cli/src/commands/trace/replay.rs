@@ -1,7 +1,13 @@
-//! `tollgate trace replay`: what today's tools and rules would say to the calls of a recorded run. Runs nothing.
+//! `tollgate trace replay`: one recorded run again, call by call, as today's tools and rules would take it. Runs
+//! nothing. `tollgate policy replay` looks at many runs, and tells what changed.
+
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tollgate::{Foreseen, Proposed};
+use tollgate::{
+    Foreseen, Proposed,
+    tool::{Caller, Route},
+};
 use tollgate_store::{CallTrace, RunTrace, Store};
 
 use super::meant;
@@ -35,7 +41,8 @@ pub(crate) fn run(replay: &TraceReplay, shared: &Shared, store: &Store) -> Resul
     Ok(Exit::Done)
 }
 
-async fn one(world: &World, call: &CallTrace) -> Value {
+/// One call, as today's tools and rules would take it from whoever proposed it, on its route.
+pub(crate) async fn one(world: &World, call: &CallTrace) -> Value {
     // Answers of tools do not matter here: only whether the call would be let through.
     let then = match (call.status(), call.answer["code"].as_str()) {
         ("refused", Some("approval_required")) => "ask",
@@ -46,21 +53,34 @@ async fn one(world: &World, call: &CallTrace) -> Value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let explanation = world.gate.explain(&world.scope, Proposed::new(&call.id, &call.tool, input)).await;
+    let mut scope = (*world.scope).clone();
+    scope.caller = Caller::new(&call.caller);
+    scope.route = call.route.as_ref().map(Route::new);
+    let secret = input.contains("[redacted: ");
+    let explanation = world.gate.explain(&Arc::new(scope), Proposed::new(&call.id, &call.tool, input)).await;
     let now = match explanation.status {
         Foreseen::Ok => "allow",
         Foreseen::Ask => "ask",
         Foreseen::Refused => "refused",
     };
     let why = explanation.reason.unwrap_or_default();
-    json!({"call": call.id, "tool": call.tool, "then": then, "now": now, "changed": then != now, "why": why})
+    let mut line = json!({
+        "call": call.id, "tool": call.tool, "then": then, "now": now, "changed": then != now, "why": why,
+    });
+    if secret {
+        // What was redacted is not known any more; a rule about it may have said something else.
+        line["inexact"] = true.into();
+    }
+    line
 }
 
-fn told(line: &Value) -> String {
+pub(crate) fn told(line: &Value) -> String {
     let word = |field: &str| words::visible(line[field].as_str().unwrap_or_default());
     let mark = if line["changed"] == true { "≠" } else { " " };
+    let run = line["run"].as_str().map_or(String::new(), |run| format!("{}  ", words::visible(run)));
+    let inexact = if line["inexact"] == true { " (its secrets are not recorded)" } else { "" };
     format!(
-        "{mark} {}  {}  then {}, now {}  {}",
+        "{mark} {run}{}  {}  then {}, now {}{inexact}  {}",
         word("call"),
         word("tool"),
         word("then"),

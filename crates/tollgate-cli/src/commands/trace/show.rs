@@ -8,6 +8,7 @@ use tollgate_store::{CallTrace, RunTrace, Store};
 use super::{meant, time};
 use crate::{
     args::{Shared, TraceShow},
+    commands::budget::{self, dollars},
     exit::{Exit, Fault},
     store, words,
 };
@@ -25,11 +26,15 @@ pub(crate) fn run(show: &TraceShow, shared: &Shared, store: &Store) -> Result<Ex
         let entries = store.journal(&run, after).map_err(|error| store::fault(&error))?;
         if let Some(last) = entries.last() {
             let tree = RunTrace::of(&run, &entries);
-            let text = match (shared.json, show.brief) {
+            let mut text = match (shared.json, show.brief) {
                 (true, _) => words::json(&tree),
                 (false, true) => brief(&tree),
                 (false, false) => told(&tree, after == 0),
             };
+            let spent = store.spending(Some(&run)).map_err(|error| store::fault(&error))?;
+            if let (false, Some(spent)) = (shared.json, spent.first()) {
+                let _ = writeln!(text, "spent: {}", budget::told(&spent.spent));
+            }
             words::data(&text)?;
             after = last.seq;
         }
@@ -48,12 +53,10 @@ fn told(tree: &RunTrace, first: bool) -> String {
     if tree.pruned > 0 {
         let _ = writeln!(text, "  [{} rows were pruned]", tree.pruned);
     }
-    for missed in tree.turns.iter().filter(|turn| turn["event"] == "missed") {
-        let _ = writeln!(text, "  [{} steps came too fast to be kept]", missed["count"]);
-    }
     let mut batches = tree.turns.iter().filter(|turn| turn["event"] == "batch").peekable();
     for calls in tree.calls.chunk_by(|one, next| one.turn == next.turn) {
         let _ = writeln!(text, "turn {}", calls[0].turn);
+        models(&mut text, tree, calls[0].turn);
         // Batches follow one another as turns do, and a turn's are those of its calls.
         let mut left = calls.len();
         while let Some(batch) = batches.next_if(|batch| of_turn(batch, calls, left)) {
@@ -63,7 +66,44 @@ fn told(tree: &RunTrace, first: bool) -> String {
         }
         calls.iter().for_each(|call| one(&mut text, call));
     }
+    missed(&mut text, tree);
+    questions(&mut text, tree);
+    if let Some(reason) = &tree.stopped {
+        let _ = writeln!(text, "stopped: {}", words::visible(reason));
+    }
     text
+}
+
+/// What the model took to come to this turn.
+fn models(text: &mut String, tree: &RunTrace, turn: u32) {
+    for (_, of) in tree.models.iter().filter(|(of, _)| *of == turn) {
+        let cost = of.microdollars.map_or(String::new(), |cost| format!(", {}", dollars(cost)));
+        let stop = of.stop_reason.as_ref().map_or(String::new(), |stop| format!(", stopped: {stop}"));
+        let line = format!(
+            "{} {} tokens in, {} out{cost}{stop}",
+            if of.model.is_empty() { "model:" } else { &of.model },
+            of.input_tokens,
+            of.output_tokens
+        );
+        let _ = writeln!(text, "  {}", words::visible(&line));
+    }
+}
+
+fn questions(text: &mut String, tree: &RunTrace) {
+    for asked in &tree.questions {
+        let said = match (asked.answered_ms, asked.reply["answer"].as_str()) {
+            (Some(at), Some(word)) => format!("answered {word} at {}", time(at)),
+            _ => "not answered".to_owned(),
+        };
+        let line = format!(
+            "question {} about {} ({}): asked at {}, {said}",
+            asked.id,
+            asked.call,
+            asked.tool,
+            time(asked.asked_ms)
+        );
+        let _ = writeln!(text, "  {}", words::visible(&line));
+    }
 }
 
 fn ids(batch: &Value) -> impl Iterator<Item = &str> {
@@ -90,6 +130,13 @@ fn brief(tree: &RunTrace) -> String {
         )
     };
     tree.calls.iter().map(line).collect()
+}
+
+/// What observers could not keep up with.
+fn missed(text: &mut String, tree: &RunTrace) {
+    for missed in tree.turns.iter().filter(|event| event["event"] == "missed") {
+        let _ = writeln!(text, "  [{} steps came too fast to be kept]", missed["count"]);
+    }
 }
 
 fn one(text: &mut String, call: &CallTrace) {
@@ -133,6 +180,15 @@ fn one(text: &mut String, call: &CallTrace) {
     if let Some(kept) = answer["offloaded"]["ref"].as_str() {
         entry("kept as", kept);
     }
+    if let Some(evidence) = &call.evidence {
+        entry("evidence", evidence);
+    }
+    if let Some(sandbox) = &call.sandbox {
+        entry("sandbox", sandbox);
+    }
+    if let Some(attempts) = answer["attempts"].as_u64().filter(|attempts| *attempts > 1) {
+        entry("attempts", &attempts.to_string());
+    }
     if answer["trust"] == "untrusted_content" {
         entry("trust", "untrusted_content");
     }
@@ -174,7 +230,8 @@ fn duration(us: u64) -> String {
 }
 
 fn short(text: &str) -> String {
-    let shown: String = words::visible(text).chars().take(SHOWN).collect();
+    // On one line: where lines end is seen, and control characters are.
+    let shown: String = words::visible(&text.replace('\n', "⏎ ")).chars().take(SHOWN).collect();
     let more = text.chars().count().saturating_sub(SHOWN);
     if more == 0 { shown } else { format!("{shown} … {more} more") }
 }

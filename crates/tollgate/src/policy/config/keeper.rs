@@ -42,6 +42,10 @@ impl FileKeeper {
     fn write(&self, lifetime: Lifetime, stance: Stance, rule: &str) -> Result<Kept, String> {
         let (file, layer) = self.file(lifetime)?;
         let shown = file.display().to_string();
+        let store = self.sources.trust.as_ref().map(TrustStore::new);
+        // Held until the file and the trust in it are both written: two answers at once lose neither.
+        let lock = store.as_ref().map(TrustStore::lock).transpose();
+        let _lock = lock.map_err(|error| format!("{shown} cannot be written: {error}"))?;
         let before = read(&file).map_err(|bad| bad.to_string())?;
         let trusted = before.as_ref().is_none_or(|text| self.sources.trust_of(&file, text) == Trust::Trusted);
         if layer == Layer::Project && stance.widens() && !trusted {
@@ -55,9 +59,9 @@ impl FileKeeper {
         let parsed = self.sources.parse(layer, &file, &written).map_err(|bad| bad.to_string())?;
         replace(&file, &written).map_err(|error| format!("{shown} cannot be written: {error}"))?;
         if layer == Layer::Project && trusted {
-            let store = self.sources.trust.as_ref().ok_or("nothing says where trust is kept")?;
-            let kept = TrustStore::new(store).trust(&file, &written);
-            kept.map_err(|error| format!("{} cannot be written: {error}", store.display()))?;
+            let store = store.as_ref().ok_or("nothing says where trust is kept")?;
+            let kept = store.trust_locked(&file, &written);
+            kept.map_err(|error| format!("the trust in {shown} cannot be written: {error}"))?;
         }
         let source =
             parsed.rules().iter().rev().find(|known| known.stance() == stance && known.text() == rule);

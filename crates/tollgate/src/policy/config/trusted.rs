@@ -47,6 +47,11 @@ impl TrustStore {
 
     /// Trusts exactly this content of the file.
     pub fn trust(&self, file: &Path, content: &str) -> std::io::Result<()> {
+        let _lock = self.lock()?;
+        self.trust_locked(file, content)
+    }
+
+    pub(super) fn trust_locked(&self, file: &Path, content: &str) -> std::io::Result<()> {
         let mut hashes = self.read();
         hashes.insert(key(file), hash_of(content));
         self.write(&hashes)
@@ -54,12 +59,25 @@ impl TrustStore {
 
     /// Trusts the file no longer; false when it was not.
     pub fn forget(&self, file: &Path) -> std::io::Result<bool> {
+        let _lock = self.lock()?;
         let mut hashes = self.read();
         let known = hashes.remove(&key(file)).is_some();
         if known {
             self.write(&hashes)?;
         }
         Ok(known)
+    }
+
+    /// Keeps other processes from writing, here and in files whose trust is kept here, until it is dropped.
+    pub(super) fn lock(&self) -> std::io::Result<std::fs::File> {
+        if let Some(folder) = self.file.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let mut name = self.file.clone().into_os_string();
+        name.push(".lock");
+        let lock = std::fs::File::create(name)?;
+        lock.lock()?;
+        Ok(lock)
     }
 
     fn read(&self) -> Hashes {

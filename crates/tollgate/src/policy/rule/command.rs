@@ -73,6 +73,16 @@ impl CommandPattern {
         self.words.iter().any(|own| (own.literal || !is_wild(own)) && word(&own.text))
     }
 
+    /// True when it means the program of one folder.
+    pub(super) fn in_folder(&self) -> bool {
+        self.program.text.contains('/')
+    }
+
+    /// The words after the program, without the closing ` *`.
+    pub(super) fn words(&self) -> &[Word] {
+        &self.words
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }

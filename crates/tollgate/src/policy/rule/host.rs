@@ -49,6 +49,11 @@ impl HostPattern {
         }
     }
 
+    /// True when it is for every host there is.
+    pub(super) fn is_everything(&self) -> bool {
+        self.kind == Kind::Glob && self.name == "*"
+    }
+
     /// The name that every host it means is or ends with; `None` for a glob.
     pub(crate) fn key(&self) -> Option<&str> {
         (self.kind != Kind::Glob).then_some(&self.name)

@@ -11,6 +11,9 @@ mod path;
 mod host;
 mod args;
 mod parse;
+mod wider;
+#[cfg(test)]
+mod wider_tests;
 
 pub(crate) use args::{ArgMatcher, Matcher, Pointer, Test};
 pub(crate) use command::CommandPattern;
@@ -97,6 +100,11 @@ impl Rule {
     /// What it does.
     pub fn stance(&self) -> Stance {
         self.stance
+    }
+
+    /// True for a rule about reading paths, by whatever tool.
+    pub fn is_about_reading(&self) -> bool {
+        matches!(&self.touch, Some(Touch::Path { access, .. }) if *access != Some(Access::Write))
     }
 
     /// Which layer it stands in.

@@ -1,0 +1,297 @@
+//! The MCP servers of all config files: those that may start, and those that do not until a person trusts their file.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use tollgate::{
+    Registry, Scope,
+    catalog::lint::Declared,
+    policy::config::{ConfigFile, Loaded as LoadedFiles, Sources, Trust},
+};
+use tollgate_mcp::{
+    ServerConfig, Upstreams, Wanted, Wiring,
+    bridge::{Health, PinStore, SetAside},
+    config::{SECTION, read_json, read_toml},
+};
+use tollgate_tools::process::{HostLauncher, Leash, is_ours};
+
+use crate::{
+    args::{Environment, Shared},
+    config::{self, Config},
+    exit::Fault,
+    mocks::Loaded,
+    words,
+    world::World,
+};
+
+/// The file of servers that other clients read in a project.
+pub(crate) const JSON_FILE: &str = ".mcp.json";
+
+/// No file of servers is larger.
+const MOST: u64 = 4 << 20;
+
+/// How long nobody minds waiting.
+const SOON: Duration = Duration::from_secs(1);
+
+/// How long everybody waits for servers that are slow to start.
+const START: Duration = Duration::from_secs(4);
+
+/// Changes that come together are told together.
+const TOGETHER: Duration = Duration::from_millis(100);
+
+/// Every server that is configured.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    /// Those that may start.
+    pub(crate) upstreams: Upstreams,
+    /// Those of a project nobody trusts: a program of somebody else's does not start here.
+    pub(crate) inert: Vec<Inert>,
+    /// Those a file of a higher layer has under the same name.
+    pub(crate) shadowed: Vec<ServerConfig>,
+}
+
+/// A server that does not start.
+#[derive(Debug)]
+pub(crate) struct Inert {
+    pub(crate) config: ServerConfig,
+    pub(crate) file: PathBuf,
+    pub(crate) trust: Trust,
+}
+
+impl Servers {
+    /// Reads the servers of every file, or says which one is wrong. Starts none. With mocks there are none at all.
+    pub(crate) fn load(shared: &Shared, config: &Config, scope: &Scope) -> Result<Self, Fault> {
+        let environment = Environment::read();
+        let mut found = Found::default();
+        if shared.mocks.is_empty() {
+            found.toml_files(&config.loaded, &environment)?;
+            if !shared.no_config {
+                found.json_file(
+                    &config::sources(shared, &environment, scope.cwd()),
+                    scope.cwd(),
+                    &environment,
+                )?;
+            }
+        }
+        let Found { live, inert, shadowed } = found;
+        let launcher = HostLauncher::new(environment.variables.iter().cloned());
+        // A server must not outlive this program, however it ends.
+        let launcher = match std::env::current_exe() {
+            Ok(program) => launcher.wrapped(Arc::new(Leash::new(program))),
+            Err(_) => launcher,
+        };
+        let mut wiring = Wiring::new(Arc::new(launcher));
+        wiring.roots = scope.roots().to_vec();
+        wiring.pins = pins(&environment);
+        wiring.logins = config::data_folder(&environment).map(|folder| folder.join("logins"));
+        Ok(Self { upstreams: Upstreams::new(live, &wiring), inert, shadowed })
+    }
+
+    /// The servers of a world, their tools offered beside those it has: of those that are needed, and no other is started.
+    /// Keep the answer as long as calls are made.
+    pub(crate) async fn join(shared: &Shared, world: &mut World, needed: &[&str]) -> Result<Self, Fault> {
+        let servers = Self::load(shared, &world.config, &world.scope)?;
+        let meant = |name: &str| Wanted::Tools(needed).names(name);
+        servers.upstreams.know(Wanted::Tools(needed)).await;
+        servers.tell_trouble(meant);
+        if servers.upstreams.is_empty() {
+            return Ok(servers);
+        }
+        let set_aside = servers.offer(&mut world.loaded);
+        tell_set_aside(set_aside.iter().filter(|aside| meant(aside.server.as_str())));
+        world.gate.replace(world.loaded.registry.clone());
+        Ok(servers)
+    }
+
+    /// Connects to every server. Healthy ones are there at once; whoever takes longer comes when it comes.
+    pub(crate) async fn start(&self) {
+        let connecting = self.upstreams.connect(Wanted::All);
+        let mut connecting = std::pin::pin!(connecting);
+        if tokio::time::timeout(SOON, &mut connecting).await.is_err() {
+            let waiting = self
+                .upstreams
+                .status()
+                .into_iter()
+                .filter(|status| matches!(status.health, Health::Starting));
+            let names: Vec<_> = waiting.map(|status| status.name.to_string()).collect();
+            words::talk(&format!("note: waiting for the MCP servers: {}", names.join(", ")));
+            let _ = tokio::time::timeout(START, connecting).await;
+        }
+        self.tell_trouble(|_| true);
+    }
+
+    /// Whenever tools of a server come, go or change, `apply` is called; it runs between turns.
+    pub(crate) fn follow(&self, mut apply: impl FnMut(&Upstreams) + Send + 'static) {
+        if self.upstreams.is_empty() {
+            return;
+        }
+        let upstreams = self.upstreams.clone();
+        let mut changes = upstreams.changes();
+        tokio::spawn(async move {
+            while changes.changed().await.is_ok() {
+                tokio::time::sleep(TOGETHER).await;
+                changes.mark_unchanged();
+                apply(&upstreams);
+            }
+        });
+    }
+
+    /// Puts the tools of every server that is known into the registry.
+    pub(crate) fn offer(&self, loaded: &mut Loaded) -> Vec<SetAside> {
+        let base = std::mem::replace(&mut loaded.registry, Registry::new());
+        let registered = self.upstreams.register(base);
+        loaded.registry = registered.registry;
+        let declared = self.upstreams.hints().into_iter().map(|(label, hints)| {
+            let mut declared = Declared::default();
+            declared.hints = Some(hints);
+            declared.timeouts = true;
+            (label, declared)
+        });
+        loaded.declared.extend(declared);
+        registered.set_aside
+    }
+
+    /// Says which servers are not there, and why.
+    pub(crate) fn tell_trouble(&self, meant: impl Fn(&str) -> bool) {
+        for status in self.upstreams.status() {
+            if let Some(reason) = status.health.reason().filter(|_| meant(status.name.as_str())) {
+                words::talk(&format!(
+                    "note: the server {} is not there: {}",
+                    status.name,
+                    words::visible(reason)
+                ));
+            }
+        }
+        for Inert { config, file, trust } in
+            self.inert.iter().filter(|inert| meant(inert.config.name.as_str()))
+        {
+            let why =
+                if *trust == Trust::Changed { "has changed since it was trusted" } else { "is not trusted" };
+            let (name, file) = (&config.name, file.display());
+            words::talk(&format!(
+                "note: the server {name} does not start: {file} {why}; `tollgate trust {file}` shows what it would run."
+            ));
+        }
+    }
+}
+
+/// Names what of the servers' lists cannot be used.
+pub(crate) fn tell_set_aside<'a>(set_aside: impl Iterator<Item = &'a SetAside>) {
+    for SetAside { server, tool, why } in set_aside.take(10) {
+        words::talk(&format!(
+            "note: set aside from the server {server}: {}: {}",
+            words::visible(tool),
+            words::visible(why)
+        ));
+    }
+}
+
+/// The pins of this person.
+pub(crate) fn pins(environment: &Environment) -> Option<PinStore> {
+    config::data_folder(environment).map(|folder| PinStore::new(folder.join("mcp-pins.json")))
+}
+
+/// The name a tool goes by: `@server/tool` is `server__tool`.
+pub(crate) fn label(tool: &str) -> String {
+    match tool.strip_prefix('@').and_then(|rest| rest.split_once('/')) {
+        Some((server, own)) => format!("{server}__{own}"),
+        None => tool.to_owned(),
+    }
+}
+
+/// The servers of one `tollgate.toml`.
+pub(crate) fn of_file(
+    path: &Path,
+    file: &ConfigFile,
+    environment: &Environment,
+) -> Result<Vec<ServerConfig>, Fault> {
+    if file.section(SECTION).is_none() {
+        return Ok(Vec::new());
+    }
+    let variable = |name: &str| variable(environment, name);
+    read_toml(file.text(), path, &variable)
+        .map_err(|bad| Fault::usage(format!("{}:{bad}", path.display()), bad.hint))
+}
+
+/// The value of a variable. Our own secrets are nobody's to have, by whatever name a file asks for them.
+fn variable(environment: &Environment, name: &str) -> Option<String> {
+    let found = environment.variables.iter().find(|(known, _)| known == name && !is_ours(known));
+    found.and_then(|(_, value)| value.to_str()).map(str::to_owned)
+}
+
+/// The servers of a `.mcp.json`, with what is odd about it.
+pub(crate) fn of_json(
+    path: &Path,
+    text: &str,
+    environment: &Environment,
+) -> Result<Vec<ServerConfig>, Fault> {
+    let variable = |name: &str| variable(environment, name);
+    let read = read_json(text, path, Some(&variable)).map_err(|why| {
+        let hint = "a file of servers is {\"mcpServers\": {\"name\": {\"command\": …}}}; `--no-config` leaves it out.";
+        Fault::usage(format!("{} cannot be used: {why}", path.display()), hint)
+    })?;
+    for note in &read.notes {
+        words::talk(&format!("note: {}: {}", path.display(), words::visible(note)));
+    }
+    Ok(read.servers)
+}
+
+#[derive(Default)]
+struct Found {
+    live: Vec<ServerConfig>,
+    inert: Vec<Inert>,
+    shadowed: Vec<ServerConfig>,
+}
+
+impl Found {
+    fn toml_files(&mut self, files: &LoadedFiles, environment: &Environment) -> Result<(), Fault> {
+        for file in &files.files {
+            for server in of_file(&file.path, &file.file, environment)? {
+                self.take(server, &file.path, file.trust);
+            }
+        }
+        Ok(())
+    }
+
+    /// The nearest `.mcp.json` of the project.
+    fn json_file(
+        &mut self,
+        sources: &Sources,
+        working: &Path,
+        environment: &Environment,
+    ) -> Result<(), Fault> {
+        let places = working.ancestors().map(|folder| folder.join(JSON_FILE));
+        // An empty one names no servers. While a command runs, the sandbox has one in the place of a file that is not
+        // there, so that the command cannot make it.
+        let found = places.into_iter().find_map(|path| Some((read(&path)?, path)));
+        let Some((text, path)) = found.filter(|(text, _)| !text.trim().is_empty()) else { return Ok(()) };
+        let trust = sources.trust_of(&path, &text);
+        for server in of_json(&path, &text, environment)? {
+            self.take(server, &path, trust);
+        }
+        Ok(())
+    }
+
+    /// A file that binds more goes first: what it names is not another's to replace.
+    fn take(&mut self, server: ServerConfig, file: &Path, trust: Trust) {
+        if self.live.iter().any(|known| known.name == server.name) {
+            self.shadowed.push(server);
+        } else if trust == Trust::Trusted {
+            self.live.push(server);
+        } else {
+            self.inert.push(Inert { config: server, file: file.to_owned(), trust });
+        }
+    }
+}
+
+/// The text of a file that is there and can be one.
+fn read(path: &Path) -> Option<String> {
+    let size = path.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    if size > MOST {
+        return None;
+    }
+    std::fs::read_to_string(path).ok()
+}

@@ -1,0 +1,303 @@
+//! One case played through: the server, a well-behaved one beside it, a gate over both, and what came of it.
+
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tollgate::{
+    Proposed, Registry, Scope, Settled, Tollgate,
+    guard::{Run, Workspace},
+    outcome::{RefusalCode, Status},
+    policy::Rules,
+    schema::{Provider, Target},
+    tool::ToolBuilder,
+};
+use tollgate_mcp::{
+    ServerConfig, Upstreams, Wanted, Wiring,
+    bridge::PinStore,
+    config::{Endpoint, ServerName},
+};
+use tollgate_tools::process::HostLauncher;
+
+use super::server::{count, lines};
+
+/// What came of a case.
+#[derive(Default)]
+struct Facts {
+    /// Labels of the case's own tools that are offered, and how many of them go into a prompt.
+    visible: Vec<String>,
+    in_prompt: usize,
+    descriptions: Vec<String>,
+    flagged: bool,
+    aside: usize,
+    others_visible: bool,
+    builtin_intact: bool,
+    provider_valid: bool,
+    connected_ms: u128,
+    call_ms: u128,
+    settled: Vec<Settled>,
+    /// What reached the server before and after a change.
+    executed: usize,
+    executed_after_change: usize,
+    refused_after_change: bool,
+}
+
+/// Plays a case; every way in which it was not as labelled.
+pub(crate) async fn play(case: &Value) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (own, other) = (folder.path().join("own"), folder.path().join("other"));
+    let steps = case["input"]["server"].as_array().expect("steps").clone();
+    let well = json!([{"on": "tools/list", "reply": {"tools": [{"name": "well", "description": "Is well.", "inputSchema": {"type": "object"}}]}}]);
+    let twin = steps.iter().any(|step| step["server2"] == true);
+    for (place, steps) in [(&own, json!(steps)), (&other, if twin { json!(steps) } else { well })] {
+        std::fs::create_dir_all(place).expect("a folder");
+        std::fs::write(place.join("steps.json"), steps.to_string()).expect("steps");
+    }
+    let name = steps.iter().find_map(|step| step["server_name"].as_str()).unwrap_or("own");
+    let Ok(name) = ServerName::new(name) else {
+        // A server that is not taken at all offers nothing.
+        return judge(
+            case,
+            &Facts { others_visible: true, builtin_intact: true, aside: 1, ..Facts::default() },
+            &own,
+        );
+    };
+    let scene = Scene { name, own: own.clone(), other, pins: PinStore::new(folder.path().join("pins.json")) };
+    let facts = scene.run(&steps).await;
+    judge(case, &facts, &own)
+}
+
+struct Scene {
+    name: ServerName,
+    own: std::path::PathBuf,
+    other: std::path::PathBuf,
+    pins: PinStore,
+}
+
+impl Scene {
+    async fn run(&self, steps: &[Value]) -> Facts {
+        let has = |key: &str| steps.iter().any(|step| step.get(key).is_some());
+        let args =
+            steps.iter().find_map(|step| step.get("call_args")).cloned().unwrap_or_else(|| json!({"q": "a"}));
+        let mut facts = Facts::default();
+        let began = Instant::now();
+        let (upstreams, gate) = self.open(false).await;
+        facts.connected_ms = began.elapsed().as_millis();
+        self.look(&upstreams, &gate, &mut facts);
+        let began = Instant::now();
+        let calls: Vec<_> = facts.visible.iter().take(1).cloned().collect();
+        for label in &calls {
+            facts.settled.push(call(&gate, label, &args).await);
+        }
+        facts.call_ms = began.elapsed().as_millis();
+        if has("crash_loop") {
+            for _ in 0..8 {
+                upstreams.connect(Wanted::All).await;
+            }
+        }
+        if has("emit_loop") || has("request") {
+            tokio::time::sleep(Duration::from_millis(1500)).await;
+        }
+        facts.executed = count(&self.own, "tools/call");
+        if has("approve") {
+            let changed = if has("emit") {
+                tokio::time::sleep(Duration::from_millis(800)).await;
+                upstreams.apply(&gate, &Registry::new());
+                (upstreams, gate)
+            } else {
+                upstreams.close().await;
+                self.open(has("change_launch")).await
+            };
+            for label in &calls {
+                let settled = call(&changed.1, label, &args).await;
+                facts.refused_after_change =
+                    settled.refusal().is_some_and(|refusal| refusal.code == RefusalCode::DefinitionChanged);
+            }
+            facts.executed_after_change = count(&self.own, "tools/call") - facts.executed;
+            changed.0.close().await;
+        } else {
+            upstreams.close().await;
+        }
+        facts
+    }
+
+    async fn open(&self, other_launch: bool) -> (Upstreams, Tollgate) {
+        let server = |name: ServerName, folder: &Path| {
+            let program = std::env::current_exe().expect("this program").to_string_lossy().into_owned();
+            let mut args = vec!["--play".to_owned(), folder.to_string_lossy().into_owned()];
+            args.extend(other_launch.then(|| "--other".to_owned()));
+            let mut config = ServerConfig::new(
+                name,
+                Endpoint::Stdio { command: program, args, env: Vec::new(), env_names: Vec::new(), cwd: None },
+            );
+            config.timeouts.call = Duration::from_secs(3);
+            config
+        };
+        let other = ServerName::new("other").expect("a name");
+        let configs = [server(self.name.clone(), &self.own), server(other, &self.other)];
+        let mut wiring = Wiring::new(Arc::new(HostLauncher::new([])));
+        wiring.pins = Some(self.pins.clone());
+        let upstreams = Upstreams::new(configs, &wiring);
+        upstreams.connect(Wanted::All).await;
+        let builtin =
+            ToolBuilder::new("read_file", "Reads a file.", json!({"type": "object"})).expect("a tool");
+        let builtin =
+            builtin.spec(|spec| spec.aliases = vec![tollgate::tool::ToolName::new("read").expect("a name")]);
+        let builtin = builtin.run(|_, _| Box::pin(async { Ok(tollgate::Output::text("built in")) }));
+        let base = Registry::new().with(builtin).expect("a registry");
+        let registry = upstreams.register(base).registry;
+        let policy = Rules::new().allow("*").expect("a rule");
+        (upstreams, Tollgate::builder(registry).policy(policy).build())
+    }
+
+    fn look(&self, upstreams: &Upstreams, gate: &Tollgate, facts: &mut Facts) {
+        let snapshot = gate.snapshot();
+        let own = |label: &str| label.starts_with(&format!("{}__", self.name));
+        for (label, spec) in snapshot.reachable(None).filter(|(label, _)| own(label)) {
+            facts.visible.push(label.to_string());
+            facts.descriptions.push(format!("{} {}", spec.description, spec.input_schema.to_string()));
+        }
+        facts.in_prompt = snapshot.offered(None).filter(|(label, _)| own(label)).count();
+        facts.others_visible = snapshot.reachable(None).any(|(label, _)| label.starts_with("other__"));
+        let read = snapshot.reachable(None).find(|(label, _)| &***label == "read_file");
+        facts.builtin_intact = read.is_some_and(|(_, spec)| spec.aliases.len() == 1);
+        let status = upstreams.status();
+        let status = status.iter().find(|status| status.name == self.name).expect("its status");
+        facts.flagged = status.tools.iter().any(|tool| !tool.warnings.is_empty());
+        let again = upstreams.register(Registry::new()).set_aside;
+        facts.aside = again.iter().filter(|aside| aside.server == self.name).count();
+        facts.provider_valid = Provider::ALL.into_iter().all(|provider| {
+            let offer = snapshot.wire(Target { provider, strict: false }, None);
+            offer.tools.iter().all(|tool| tool.name.len() <= 64)
+        });
+    }
+}
+
+async fn call(gate: &Tollgate, label: &str, args: &Value) -> Settled {
+    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let run = Run::new(format!("corpus-{}", NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)));
+    let scope = Arc::new(Scope::new(run, Workspace::new("/")));
+    gate.call(&scope, Proposed::new("c1", label, args)).await
+}
+
+/// Compares what came of a case with its label and with each fact it expects.
+fn judge(case: &Value, facts: &Facts, own: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut must = |holds: bool, what: String| {
+        if !holds {
+            wrong.push(what);
+        }
+    };
+    must(facts.others_visible, "the other server's tool is offered".to_owned());
+    must(facts.builtin_intact, "the built-in tool is as it was".to_owned());
+    let status = facts.settled.first().map(Settled::status);
+    let ok = status == Some(Status::Ok);
+    match case["label"].as_str().unwrap_or_default() {
+        "reject_tool" => {
+            // Of a list with more than one tool, the others stay.
+            let listed = case["input"]["server"].as_array().into_iter().flatten();
+            let listed = listed
+                .filter_map(|step| step["reply"]["tools"].as_array())
+                .map(Vec::len)
+                .max()
+                .unwrap_or_default();
+            must(
+                facts.aside > 0 && facts.visible.len() < listed.max(1),
+                format!("it is set aside: {:?}", facts.visible),
+            );
+        }
+        "sanitize" => {
+            must(facts.flagged && !facts.visible.is_empty(), "it is offered, and a person is told".to_owned())
+        }
+        "require_reapproval" => {
+            must(facts.refused_after_change && facts.executed_after_change == 0, "it is refused".to_owned())
+        }
+        "error_result" => {
+            let accepted = case["accept"].as_array().is_some_and(|accept| accept.contains(&json!("ok")));
+            must(!ok || accepted, format!("the call failed: {:?}", facts.settled));
+        }
+        "namespaced" => must(!facts.visible.is_empty(), "it is offered under its server's name".to_owned()),
+        "ok" if case["input"]["expect"]["executed"].is_u64() => {
+            must(ok, format!("the call went well: {:?}", facts.settled))
+        }
+        _ => {}
+    }
+    for (key, wanted) in case["input"]["expect"].as_object().into_iter().flatten() {
+        let number = wanted.as_u64().unwrap_or_default();
+        let at_most = |found: usize| found as u64 <= number;
+        let longest = facts.descriptions.iter().map(|text| text.len()).max().unwrap_or_default();
+        let hidden = |c: char| {
+            c.is_control() && c != '\n'
+                || ('\u{e0000}'..='\u{e01ef}').contains(&c)
+                || ('\u{200b}'..='\u{200f}').contains(&c)
+        };
+        let holds = match key.as_str() {
+            "tool_visible" => facts.visible.is_empty() != (*wanted == true),
+            "others_visible" => facts.others_visible == (*wanted == true),
+            "description_max" => facts.visible.len() == 1 && longest as u64 <= number + 200,
+            "list_requests_max" => at_most(count(own, "tools/list")),
+            "cross_session" => !ok,
+            "collision" => facts.visible.iter().all(|label| label.matches("__").count() == 1),
+            "results" => facts.settled.len() as u64 == number,
+            "escapes_removed" | "invisible_removed" => {
+                !facts.descriptions.iter().any(|text| text.chars().any(hidden))
+            }
+            "builtin_intact" => facts.builtin_intact,
+            "granted" => !lines(own).iter().any(|line| line == "answer accept"),
+            "terminates_ms" => (facts.connected_ms + facts.call_ms) as u64 <= number,
+            "memory_mb_max" => peak_mb() <= number,
+            "executed" => facts.executed as u64 == number,
+            "executed_max" => at_most(facts.executed),
+            "executed_before_reapproval" => facts.executed_after_change as u64 == number,
+            "provider_valid" => facts.visible.is_empty() || facts.provider_valid,
+            "restarts_max" => at_most(count(own, "start")),
+            "prompt_tools_max" => at_most(facts.in_prompt) && !facts.visible.is_empty(),
+            "orphans" => children(own).iter().all(|child| gone(child)),
+            "flagged" => facts.flagged,
+            "distinct" => facts.others_visible && !facts.visible.is_empty(),
+            _ => false,
+        };
+        must(
+            holds,
+            format!(
+                "{key} = {wanted} (visible {:?}, in the prompt {}, lists {}, calls {}, starts {}, {} + {} ms, peak {} MB, settled {:?})",
+                facts.visible.iter().take(3).collect::<Vec<_>>(),
+                facts.in_prompt,
+                count(own, "tools/list"),
+                facts.executed,
+                count(own, "start"),
+                facts.connected_ms,
+                facts.call_ms,
+                peak_mb(),
+                facts.settled
+            ),
+        );
+    }
+    wrong
+}
+
+/// The most memory this process ever held.
+fn peak_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(u64::MAX) >> 10
+}
+
+fn children(own: &Path) -> Vec<String> {
+    lines(own).iter().filter_map(|line| line.strip_prefix("child ").map(str::to_owned)).collect()
+}
+
+/// Whether a process is gone, soon.
+fn gone(pid: &str) -> bool {
+    for _ in 0..30 {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        if stat.is_empty() || stat.contains(") Z ") {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    false
+}

@@ -1,0 +1,241 @@
+//! A permitted call goes to its server and comes back as one outcome, told by what it means for the effect.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use sha2::Digest as _;
+use tokio::sync::watch;
+use tollgate::{Cx, Failure, Output};
+
+use super::{
+    answer::Answer,
+    definition::hex,
+    upstream::{Down, Offered, Standing, Upstream},
+};
+use crate::client::{Asked, Connection, Fault, Progressed, Request, headers_of_call};
+
+/// How often a server may ask back during one call.
+const ROUNDS: usize = 10;
+
+/// Runs one call. The server hears of it when nobody waits any more.
+pub(super) async fn run(
+    upstream: &Arc<Upstream>,
+    offered: &Arc<Offered>,
+    cx: &Cx,
+    args: &Value,
+) -> Result<Output, Failure> {
+    let connection = tokio::select! {
+        connection = upstream.connection() => connection.map_err(|down| unreachable(upstream, &down))?,
+        () = cx.cancelled() => return Err(Failure::retryable("The call was stopped before its server was reached.")),
+    };
+    cx.connected();
+    still_the_same(upstream, offered)?;
+    let call = Outgoing { upstream, offered, cx, args };
+    match call.walk(&connection).await {
+        // The server refused it unread: once more in a new session is safe.
+        Err(Stopped::Fault(Fault::SessionGone)) => {
+            upstream.give_up(&connection);
+            let connection = upstream.connection().await.map_err(|down| unreachable(upstream, &down))?;
+            still_the_same(upstream, offered)?;
+            call.settled(&connection, call.walk(&connection).await)
+        }
+        walked => call.settled(&connection, walked),
+    }
+}
+
+/// What a definition that is no longer the pinned one says to a call that was already on its way.
+fn still_the_same(upstream: &Upstream, offered: &Offered) -> Result<(), Failure> {
+    let name = offered.definition.name.as_str();
+    let now = upstream.offers(name);
+    match now {
+        Some(now) if now.definition.hash == offered.definition.hash && now.standing == Standing::Pinned => {
+            Ok(())
+        }
+        Some(_) => Err(Failure::fatal(format!(
+            "The server {} defines `{name}` otherwise now. It was not called.",
+            upstream.config.name
+        ))
+        .with_hint("Ask the person to look at the change and approve it: `tollgate mcp check`.")),
+        None => {
+            Err(Failure::fatal(format!("The server {} has no tool `{name}` any more.", upstream.config.name))
+                .with_hint("Use another tool."))
+        }
+    }
+}
+
+struct Outgoing<'a> {
+    upstream: &'a Arc<Upstream>,
+    offered: &'a Offered,
+    cx: &'a Cx,
+    args: &'a Value,
+}
+
+enum Stopped {
+    Fault(Fault),
+    Failure(Failure),
+    Cancelled,
+}
+
+impl Outgoing<'_> {
+    /// Sends the call, and again with what the server asks for, until it is answered.
+    async fn walk(&self, connection: &Arc<Connection>) -> Result<Answer, Stopped> {
+        let mut more = Map::new();
+        for _ in 0..ROUNDS {
+            let answer = self.send(connection, &more).await?;
+            if !answer.wants_input() {
+                return Ok(answer);
+            }
+            more = self.input(connection, answer).await;
+        }
+        let message = format!("The server asked back more than {ROUNDS} times during one call.");
+        Err(Stopped::Failure(self.in_doubt(message)))
+    }
+
+    async fn send(&self, connection: &Arc<Connection>, more: &Map<String, Value>) -> Result<Answer, Stopped> {
+        let name = self.offered.definition.name.as_str();
+        let mut params = json!({"name": name, "arguments": self.args, "_meta": self.meta()});
+        if let Some(params) = params.as_object_mut() {
+            params.extend(more.clone());
+        }
+        let (sender, mut progress) = watch::channel(Progressed::default());
+        let mut request = Request::new("tools/call", params);
+        request.progress = Some(sender);
+        request.asked = Some(self.asked());
+        if connection.era().is_stateless() {
+            request.headers = headers_of_call(name, &self.offered.definition.input_schema, self.args);
+        }
+        let limit = self.upstream.config.timeouts.call;
+        let mut answer = std::pin::pin!(tokio::time::timeout(limit, connection.request(request)));
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => {
+                    let answer = answer.unwrap_or(Err(Fault::Silent(limit.as_millis()))).map_err(Stopped::Fault)?;
+                    return Answer::read(answer.get()).map_err(Stopped::Failure);
+                }
+                () = self.cx.cancelled() => return Err(Stopped::Cancelled),
+                Ok(()) = progress.changed() => {
+                    let Progressed { done, total, message } = progress.borrow_and_update().clone();
+                    let fraction = total.filter(|total| *total > 0.0).map_or(0.0, |total| done / total);
+                    self.cx.progress(fraction, message);
+                }
+            }
+        }
+    }
+
+    /// What goes along with every call: the trace it belongs to, and the key under which it takes effect once.
+    fn meta(&self) -> Value {
+        let run = self.cx.run.id().as_str();
+        let id = |of: &str, bytes: usize| hex(&sha2::Sha256::digest(of.as_bytes())[..bytes]);
+        let span = format!("{run}/{}/{}/{}", self.cx.turn, self.cx.call_id(), self.cx.attempt());
+        // The trace of whoever called, where there is one; else one of the run's own.
+        let trace = self.cx.traceparent.as_deref().and_then(|parent| Some(parent.get(3..35)?.to_owned()));
+        let trace = trace.unwrap_or_else(|| id(run, 16));
+        let mut meta = json!({"traceparent": format!("00-{trace}-{}-01", id(&span, 8))});
+        if let Some(key) = self.cx.idempotency_key() {
+            meta["tollgate/idempotencyKey"] = json!(key.as_str());
+        }
+        meta
+    }
+
+    fn asked(&self) -> Asked {
+        Asked {
+            caller: self.cx.caller.clone(),
+            run: self.cx.run.id().clone(),
+            call: self.cx.call_id().clone(),
+            peer: self.cx.peer.clone(),
+        }
+    }
+
+    /// Answers what the server wants to know before it goes on.
+    async fn input(&self, connection: &Arc<Connection>, answer: Answer) -> Map<String, Value> {
+        let mut responses = Map::new();
+        for (key, question) in answer.input_requests.unwrap_or_default() {
+            let method = question.get("method").and_then(Value::as_str).unwrap_or_default();
+            let params = question.get("params").unwrap_or(&Value::Null);
+            // A question that is not answered is left out; the server sees that it is missing.
+            if let Ok(response) = connection.host().answer(method, params, Some(self.asked())).await {
+                responses.insert(key, response);
+            }
+        }
+        let mut more = Map::new();
+        if !responses.is_empty() {
+            more.insert("inputResponses".to_owned(), Value::Object(responses));
+        }
+        more.extend(answer.request_state.map(|state| ("requestState".to_owned(), state)));
+        more
+    }
+
+    fn settled(
+        &self,
+        connection: &Arc<Connection>,
+        walked: Result<Answer, Stopped>,
+    ) -> Result<Output, Failure> {
+        match walked {
+            Ok(answer) => {
+                self.upstream.is_well();
+                answer.settle()
+            }
+            Err(Stopped::Failure(failure)) => Err(failure),
+            Err(Stopped::Cancelled) => {
+                Err(self.in_doubt("The call was stopped while the server worked on it.".to_owned()))
+            }
+            Err(Stopped::Fault(fault)) => Err(self.failed(connection, &fault)),
+        }
+    }
+
+    fn failed(&self, connection: &Arc<Connection>, fault: &Fault) -> Failure {
+        let server = &self.upstream.config.name;
+        match fault {
+            Fault::Rpc { message, .. } => {
+                // It speaks: it is well, and says no.
+                self.upstream.is_well();
+                let said: String = message.chars().take(2000).collect();
+                Failure::fatal(format!("The server {server} refused the call: {said}")).untrusted()
+            }
+            Fault::TooLarge(limit) => Failure::fatal(format!(
+                "The server {server} answered with more than {limit} bytes; the answer was dropped."
+            ))
+            .with_hint("The call has run. Ask for less, or for a part."),
+            Fault::Malformed(why) => {
+                self.in_doubt(format!("The answer of the server {server} could not be understood: {why}."))
+            }
+            fault if fault.before_effect() => {
+                if matches!(fault, Fault::SessionGone) {
+                    self.upstream.give_up(connection);
+                }
+                let failure = Failure::retryable(format!(
+                    "The server {server} could not be reached: {fault}. Nothing happened."
+                ));
+                match fault {
+                    Fault::Unauthorized { .. } => failure.with_hint(login_hint(self.upstream)),
+                    _ => failure,
+                }
+            }
+            fault => self.in_doubt(format!("The server {server} did not answer: {fault}.")),
+        }
+    }
+
+    /// A call that reached its server and has no answer: a read is safe to repeat, nothing else is.
+    fn in_doubt(&self, message: String) -> Failure {
+        if self.upstream.config.trust && self.offered.definition.hints.read_only {
+            return Failure::retryable(message).untrusted();
+        }
+        Failure::unknown(message)
+            .with_hint("Look up whether it took effect before you call it again.")
+            .untrusted()
+    }
+}
+
+fn unreachable(upstream: &Upstream, down: &Down) -> Failure {
+    let message = format!("The server {} is not there: {}", upstream.config.name, down.reason);
+    let failure = Failure::retryable(message).after(down.retry_after).untrusted();
+    if down.wants_login {
+        return failure.with_hint(login_hint(upstream));
+    }
+    failure.with_hint("Nothing happened. Do without it, or try again later.")
+}
+
+fn login_hint(upstream: &Upstream) -> String {
+    format!("Ask the person to log in: `tollgate mcp login {}`.", upstream.config.name)
+}

@@ -1,0 +1,85 @@
+//! A request and its one answer. Whoever stops waiting has the server told.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json, value::RawValue};
+use tokio::sync::watch;
+
+use super::{
+    Asked, Fault, Session, message,
+    session::{Kind, Outgoing},
+};
+
+/// How far a call is, as the server said last.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Progressed {
+    pub(crate) done: f64,
+    pub(crate) total: Option<f64>,
+    pub(crate) message: String,
+}
+
+/// What is asked of a server.
+pub(crate) struct Request {
+    pub(crate) method: &'static str,
+    pub(crate) params: Value,
+    /// Where progress goes, for a request that wants any.
+    pub(crate) progress: Option<watch::Sender<Progressed>>,
+    /// Whose call it is, for a request that is one.
+    pub(crate) asked: Option<Asked>,
+    /// Headers of its own, for servers behind HTTP.
+    pub(crate) headers: Vec<(String, String)>,
+}
+
+impl Request {
+    pub(crate) fn new(method: &'static str, params: Value) -> Self {
+        Self { method, params, progress: None, asked: None, headers: Vec::new() }
+    }
+}
+
+impl Session {
+    /// Sends a request and waits for its answer. There is no time limit here: dropping the future is the way to stop,
+    /// and the server is told.
+    pub(crate) async fn request(self: &Arc<Self>, mut request: Request) -> Result<Box<RawValue>, Fault> {
+        if !self.is_alive() {
+            return Err(Fault::NotSent(self.reason()));
+        }
+        let id = self.next_id();
+        let era = self.agreed();
+        if let Some(params) = request.params.as_object_mut()
+            && (request.progress.is_some() || era.is_some_and(|era| era.meta().is_some()))
+        {
+            let meta = params.entry("_meta").or_insert_with(|| json!({}));
+            if let (Some(meta), Some(own)) = (meta.as_object_mut(), era.and_then(|era| era.meta())) {
+                meta.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
+            }
+            if request.progress.is_some() {
+                meta["progressToken"] = json!(id);
+            }
+        }
+        let text = message::request(id, request.method, &request.params);
+        let answer = self.wait_for(id, request.progress, request.asked);
+        // From here on, whoever drops this future leaves the entry to the guard.
+        let guard = Abandon { session: self, id };
+        let kind = Kind::Request { id, method: request.method, headers: request.headers };
+        if let Err(fault) = self.link.send(self, Outgoing { text, kind }).await {
+            self.forget(id);
+            return Err(fault);
+        }
+        let answered = answer.await.unwrap_or_else(|_| Err(Fault::Lost(self.reason())));
+        drop(guard);
+        answered
+    }
+}
+
+struct Abandon<'a> {
+    session: &'a Arc<Session>,
+    id: u64,
+}
+
+impl Drop for Abandon<'_> {
+    fn drop(&mut self) {
+        if self.session.forget(self.id) {
+            self.session.link.abandon(self.session, self.id);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The conversations that are open, each with the one who opened it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use crate::gateway::{
+    Gateway, Identity, random,
+    session::{Session, lock},
+};
+
+/// Sessions by id, and what the stateless requests of each caller share.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    open: Mutex<HashMap<String, Open>>,
+    shared: Mutex<HashMap<Identity, Arc<Session>>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    session: Arc<Session>,
+    used: Instant,
+}
+
+/// More sessions than one machine's clients open.
+const MOST: usize = 10_000;
+
+/// A session nobody used for so long, and that has nothing under way, is over.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+
+impl Sessions {
+    /// A new session; `None` when there are too many.
+    pub(super) fn open(&self, gateway: &Gateway, identity: &Identity) -> Option<(String, Arc<Session>)> {
+        let mut open = lock(&self.open);
+        if open.len() >= MOST {
+            open.retain(|_, open| open.used.elapsed() < IDLE || open.session.load() > 0);
+        }
+        if open.len() >= MOST {
+            return None;
+        }
+        let (id, session) = (random::id(), Session::new(identity.clone(), gateway.run()));
+        open.insert(id.clone(), Open { session: session.clone(), used: Instant::now() });
+        Some((id, session))
+    }
+
+    /// The session of this id, for the one who opened it and nobody else.
+    pub(super) fn get(&self, id: &str, identity: &Identity) -> Option<Arc<Session>> {
+        let mut open = lock(&self.open);
+        let found = open.get_mut(id).filter(|found| found.session.identity == *identity)?;
+        found.used = Instant::now();
+        Some(found.session.clone())
+    }
+
+    /// Ends a session; false where there is none of this id.
+    pub(super) fn close(&self, id: &str, identity: &Identity) -> bool {
+        let Some(session) = self.get(id, identity) else { return false };
+        lock(&self.open).remove(id);
+        session.stop();
+        session.run.token().cancel();
+        true
+    }
+
+    /// What the stateless requests of this caller share: a run, and numbers for their calls.
+    pub(super) fn shared(&self, gateway: &Gateway, identity: &Identity) -> Arc<Session> {
+        let mut shared = lock(&self.shared);
+        if let Some(session) = shared.get(identity) {
+            return session.clone();
+        }
+        if shared.len() >= MOST {
+            shared.retain(|_, session| session.load() > 0);
+        }
+        let session = Session::shared(identity.clone(), gateway.run());
+        shared.insert(identity.clone(), session.clone());
+        session
+    }
+
+    /// Ends all that is under way.
+    pub(super) fn stop(&self) {
+        for open in lock(&self.open).values() {
+            open.session.stop();
+            open.session.run.token().cancel();
+        }
+        lock(&self.shared).values().for_each(|session| session.stop());
+    }
+}
