@@ -38,7 +38,7 @@ impl Show {
         let (tell, tasks) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Handle::current();
         let thread = std::thread::Builder::new().name("tollgate-screen".to_owned());
-        let thread = thread.spawn(move || runtime.block_on(self.follow(events, (account, handle), &tell)));
+        let thread = thread.spawn(move || runtime.block_on(self.follow(events, account, handle, &tell)));
         let thread = thread.map_err(|error| Fault::machine("starting", &error))?;
         Ok(Shown { tasks, thread })
     }
@@ -46,7 +46,8 @@ impl Show {
     async fn follow(
         self,
         mut events: Listener,
-        (mut account, handle): (Account, Handle),
+        mut account: Account,
+        handle: Handle,
         tell: &mpsc::UnboundedSender<()>,
     ) {
         let mut handle = Some(handle);
