@@ -62,7 +62,7 @@ pub(super) fn pipe(kind: &str, in_flight: u64) -> Duration {
     // Written once and patched: the load must not be what is measured.
     let template = call(0, "add", false);
     let (before, after) = template.split_once("\"id\":0").expect("an id");
-    let mut push = |out: &mut String, id: u64| {
+    let push = |out: &mut String, id: u64| {
         use std::fmt::Write as _;
         let _ = writeln!(out, "{before}\"id\":{id}{after}");
     };
@@ -76,7 +76,7 @@ pub(super) fn pipe(kind: &str, in_flight: u64) -> Duration {
     while began.elapsed() < LONG {
         let read = output.read(&mut bytes).expect("answers");
         assert!(read > 0, "{kind} ended");
-        let lines = bytes[..read].iter().filter(|byte| **byte == b'\n').count() as u64;
+        let lines = memchr::memchr_iter(b'\n', &bytes[..read]).count() as u64;
         answered += lines;
         out.clear();
         for _ in 0..lines {

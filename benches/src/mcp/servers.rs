@@ -75,8 +75,7 @@ pub(crate) fn serve(kind: &str) {
                 listen(Router::new().route_service("/mcp", service)).await;
             }
             "forwarder-http" => forwarder().await,
-            "gateway-http" => gateway_http().await,
-            "gateway-http-writing" => gateway_http().await,
+            "gateway-http" | "gateway-http-writing" => gateway_http().await,
             kind => unreachable!("no server {kind}"),
         }
     });
@@ -173,6 +172,11 @@ async fn forward(State(forwarder): State<Arc<Forwarder>>, body: Bytes) -> impl I
         #[serde(borrow)]
         params: &'a RawValue,
     }
+    #[derive(serde::Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow)]
+        result: &'a RawValue,
+    }
     let Ok(message) = serde_json::from_slice::<Message<'_>>(&body) else {
         return (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], Vec::new());
     };
@@ -185,11 +189,6 @@ async fn forward(State(forwarder): State<Arc<Forwarder>>, body: Bytes) -> impl I
     let _ = forwarder.lines.send(line);
     let answer = answer.await.expect("an answer");
     // The client's own id again.
-    #[derive(serde::Deserialize)]
-    struct Answer<'a> {
-        #[serde(borrow)]
-        result: &'a RawValue,
-    }
     let Answer { result } = serde_json::from_slice(&answer).expect("a result");
     let body = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{}}}"#, message.id, result).into_bytes();
     (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], body)

@@ -51,7 +51,7 @@ impl Piped {
         self.next()
     }
 
-    fn begin(&mut self, capabilities: Value) {
+    fn begin(&mut self, capabilities: &Value) {
         self.ask(&request(
             0,
             "initialize",
@@ -68,6 +68,7 @@ impl Piped {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "written where it is used")]
 fn request(id: u32, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
@@ -76,6 +77,7 @@ fn call(id: u32, tool: &str) -> Value {
     request(id, "tools/call", json!({"name": tool, "arguments": {"path": "x"}}))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "written where it is used")]
 fn stateless(mut message: Value, capabilities: Value) -> Value {
     message["params"]["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": capabilities,
@@ -94,7 +96,7 @@ const RULES: [&str; 8] =
 fn over_pipes_a_client_is_served_asked_and_recorded() {
     let world = World::with(&mocks());
     let mut client = Piped::start(&world, &[&["mcp"], &RULES[..]].concat());
-    client.begin(json!({"elicitation": {}}));
+    client.begin(&json!({"elicitation": {}}));
     assert_eq!(text(&client.ask(&call(1, "look"))), "seen");
     let denied =
         client.ask(&request(2, "tools/call", json!({"name": "look", "arguments": {"path": "secret.txt"}})));
@@ -143,7 +145,7 @@ fn over_pipes_a_stateless_client_is_asked_in_rounds_and_its_trace_is_carried() {
 fn a_question_no_client_can_show_waits_for_the_approvals_command() {
     let world = World::with(&mocks());
     let mut client = Piped::start(&world, &[&["mcp"], &RULES[..]].concat());
-    client.begin(json!({}));
+    client.begin(&json!({}));
     let refused = client.ask(&call(1, "change"));
     let hint =
         text(&refused).split("tollgate approvals answer ").nth(1).unwrap_or_else(|| panic!("{refused}"));

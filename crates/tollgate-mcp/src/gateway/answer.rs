@@ -1,5 +1,7 @@
 //! The one answer of a call, as a client of MCP gets it.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 use tollgate::{
@@ -112,9 +114,9 @@ fn refused(refusal: &Refusal, way_on: Option<&str>) -> String {
     let mut text = format!("refused ({}): {}", refusal.code.as_str(), refusal.reason);
     for violation in &refusal.violations {
         let at = if violation.pointer.is_empty() { "the arguments" } else { &violation.pointer };
-        text.push_str(&format!("\n{at}: {}", violation.message));
+        let _ = write!(text, "\n{at}: {}", violation.message);
         if let Some(near) = &violation.did_you_mean {
-            text.push_str(&format!(" (did you mean `{near}`?)"));
+            let _ = write!(text, " (did you mean `{near}`?)");
         }
     }
     let way_on = way_on.filter(|_| refusal.code == RefusalCode::ApprovalRequired);

@@ -1,6 +1,6 @@
 //! Who is asked: answers given elsewhere first, then the person at the client, then whoever looks at the queue.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tollgate::{
@@ -134,9 +134,9 @@ fn form(question: &Question<'_>) -> Option<Value> {
         visible(&question.reason)
     );
     if let Some(rule) = &question.rule {
-        message.push_str(&format!("\nrule: {} ({})", visible(&rule.text), rule.source));
+        let _ = write!(message, "\nrule: {} ({})", visible(&rule.text), rule.source);
     }
-    message.push_str(&format!("\ncaller: {}", visible(scope.caller.as_str())));
+    let _ = write!(message, "\ncaller: {}", visible(scope.caller.as_str()));
     if question.effects.destructive {
         message.push_str("\nit may destroy something for good");
     }
@@ -182,6 +182,9 @@ fn said(answers: &Answers) -> Answer {
 
 impl std::fmt::Debug for Asking {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Asking").field("elicits", &self.elicits).field("desk", &self.desk.is_some()).finish()
+        f.debug_struct("Asking")
+            .field("elicits", &self.elicits)
+            .field("desk", &self.desk.is_some())
+            .finish_non_exhaustive()
     }
 }

@@ -160,7 +160,7 @@ impl Gateway {
     }
 
     /// The client told us something nobody answers.
-    pub(crate) fn told(&self, session: &Session, method: &str, params: Option<&RawValue>) {
+    pub(crate) fn told(session: &Session, method: &str, params: Option<&RawValue>) {
         #[derive(Deserialize)]
         struct Cancelled<'a> {
             #[serde(borrow, rename = "requestId")]

@@ -48,9 +48,12 @@ pub(crate) struct Session {
     one_client: bool,
     client: Mutex<Option<Arc<Client>>>,
     under_way: Mutex<HashMap<Box<str>, CancellationToken>>,
-    asked: Mutex<HashMap<Box<str>, oneshot::Sender<Result<Value, PeerFault>>>>,
+    asked: Mutex<HashMap<Box<str>, Answered>>,
     numbers: AtomicU64,
 }
+
+/// Where the client's answer to a question of ours goes.
+type Answered = oneshot::Sender<Result<Value, PeerFault>>;
 
 /// More requests at once than any client has use for.
 const MOST_UNDER_WAY: usize = 4096;

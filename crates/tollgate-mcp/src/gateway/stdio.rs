@@ -139,7 +139,7 @@ impl<O: Write + AsFd + Send + 'static> Line<O> {
                 }
                 Going::Listens(listening) => self.listen(listening),
             },
-            Ok(Message::Notification { method, params }) => self.gateway.told(&self.session, &method, params),
+            Ok(Message::Notification { method, params }) => Gateway::told(&self.session, &method, params),
             Ok(Message::Response { id, answer }) => self.session.answered(id, answer),
             Err((id, error)) => push_line(answers, &error.answer(id)),
         }

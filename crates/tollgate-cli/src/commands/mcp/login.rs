@@ -33,7 +33,8 @@ pub(super) fn run(login: &McpLogin, shared: &Shared) -> Result<Exit, Fault> {
         let listener =
             TcpListener::bind("127.0.0.1:0").await.map_err(|error| Fault::machine("listening", &error))?;
         let port = listener.local_addr().map_err(|error| Fault::machine("listening", &error))?.port();
-        let authorization = at.begin(&format!("http://127.0.0.1:{port}/callback")).await.map_err(failed)?;
+        let authorization =
+            at.begin(&format!("http://127.0.0.1:{port}/callback")).await.map_err(|fault| failed(&fault))?;
         words::talk("open this address in a browser, log in, and come back here:");
         words::data(&authorization.url)?;
         let wait = Duration::from_secs(login.wait);
@@ -47,13 +48,13 @@ pub(super) fn run(login: &McpLogin, shared: &Shared) -> Result<Exit, Fault> {
                 "start it again; `--wait` gives more time.",
             ));
         };
-        at.finish(authorization, &query).await.map_err(failed)?;
+        at.finish(authorization, &query).await.map_err(|fault| failed(&fault))?;
         words::talk(&format!("logged in at {}.", login.name));
         Ok(Exit::Done)
     })
 }
 
-fn failed(fault: LoginFault) -> Fault {
+fn failed(fault: &LoginFault) -> Fault {
     let hint = match fault {
         LoginFault::Unreachable(_) => "see whether the server is up, then try again.",
         LoginFault::NotKept(_) => "see that the folder of your data can be written.",

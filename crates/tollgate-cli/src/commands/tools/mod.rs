@@ -58,22 +58,22 @@ pub(crate) fn run(tools: &Tools, shared: &Shared) -> Result<Exit, Fault> {
 /// The tools of every server, asked for now: a list must not be from yesterday.
 fn connect(shared: &Shared, config: &Config, loaded: &mut Loaded) -> Result<(), Fault> {
     let servers = Servers::load(shared, config, &world::scope(shared, &Environment::read())?)?;
-    if !servers.upstreams.is_empty() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
-        runtime.block_on(async {
-            tokio::select! {
-                () = servers.upstreams.connect(Wanted::All) => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            servers::tell_set_aside(servers.offer(loaded).iter());
-            servers.tell_trouble(|_| true);
-            servers.upstreams.close().await;
-        });
-        runtime.shutdown_background();
-    } else {
+    if servers.upstreams.is_empty() {
         servers.tell_trouble(|_| true);
+        return Ok(());
     }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
+    runtime.block_on(async {
+        tokio::select! {
+            () = servers.upstreams.connect(Wanted::All) => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        servers::tell_set_aside(servers.offer(loaded).iter());
+        servers.tell_trouble(|_| true);
+        servers.upstreams.close().await;
+    });
+    runtime.shutdown_background();
     Ok(())
 }
 

@@ -101,7 +101,7 @@ impl Rate {
         let next = (*until).max(now) + self.each;
         let ahead = next.duration_since(now);
         if ahead > self.burst {
-            return Err(ahead - self.burst);
+            return Err(ahead.saturating_sub(self.burst));
         }
         *until = next;
         Ok(())

@@ -13,7 +13,7 @@ use crate::gateway::Identity;
 /// An issuer of tokens and its keys, as they were given.
 #[derive(Debug)]
 pub struct Issuer {
-    issuer: String,
+    name: String,
     audience: String,
     keys: Vec<Key>,
     route_claim: Option<String>,
@@ -58,7 +58,7 @@ impl Issuer {
         if keys.is_empty() {
             return Err(BadKeys::None);
         }
-        Ok(Self { issuer: issuer.into(), audience: audience.into(), keys, route_claim: None })
+        Ok(Self { name: issuer.into(), audience: audience.into(), keys, route_claim: None })
     }
 
     /// The same, and this claim of a token names the route its caller is on.
@@ -75,7 +75,7 @@ impl Issuer {
 
     /// The issuer.
     pub(super) fn name(&self) -> &str {
-        &self.issuer
+        &self.name
     }
 
     /// Whom a token stands for.
@@ -101,7 +101,7 @@ impl Issuer {
     fn accept(&self, claims: &Value, now: u64) -> Result<Identity, Denied> {
         let text = |claim: &str| claims.get(claim).and_then(Value::as_str);
         let time = |claim: &str| claims.get(claim).and_then(Value::as_f64);
-        if text("iss") != Some(&self.issuer) {
+        if text("iss") != Some(&self.name) {
             return Err(Denied::Wrong("the token is of another issuer"));
         }
         let for_us = match claims.get("aud") {
@@ -114,10 +114,12 @@ impl Issuer {
         }
         #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
         let (now, leeway) = (now as f64, LEEWAY as f64);
-        if time("exp").is_none_or(|end| !(now < end + leeway)) {
+        if time("exp").is_none_or(|end| end.is_nan() || now >= end + leeway) {
             return Err(Denied::Wrong("the token's time is over"));
         }
-        if claims.get("nbf").is_some() && time("nbf").is_none_or(|begin| !(begin <= now + leeway)) {
+        if claims.get("nbf").is_some()
+            && time("nbf").is_none_or(|begin| begin.is_nan() || begin > now + leeway)
+        {
             return Err(Denied::Wrong("the token's time has not come"));
         }
         let caller = text("sub").filter(|caller| !caller.is_empty() && caller.len() <= 256);

@@ -58,7 +58,7 @@ impl Server {
         match Message::read(body) {
             Ok(Message::Request(request)) => self.request(headers, request, who).await,
             Ok(Message::Notification { method, params }) => self.beside(headers, who, |session| {
-                self.gateway.told(session, &method, params);
+                crate::gateway::Gateway::told(session, &method, params);
             }),
             Ok(Message::Response { id, answer }) => {
                 self.beside(headers, who, |session| session.answered(id, answer))
@@ -112,7 +112,7 @@ impl Server {
                 &RpcError::invalid_request("the session was not begun"),
             );
         };
-        let (outlet, messages) = Messages::new();
+        let (outlet, messages) = Messages::channel();
         let going = self.gateway.answer(&session, &client, &request, &meta, &outlet);
         // A session's call goes on when the connection it came by does not.
         let going = match going {
@@ -161,7 +161,7 @@ impl Server {
             return of_rpc(StatusCode::BAD_REQUEST, Some(id), &error);
         }
         let session = self.sessions.shared(&self.gateway, who);
-        let (outlet, messages) = Messages::new();
+        let (outlet, messages) = Messages::channel();
         let going = self.gateway.answer(&session, &client, request, meta, &outlet);
         self.respond(going, outlet, messages, Legacy::No).await
     }
@@ -253,7 +253,6 @@ pub(super) fn events(body: Body) -> Response<Body> {
 }
 
 /// JSON comes in; JSON or events go out, as the server chooses.
-#[expect(clippy::result_large_err, reason = "made once, for a request that is refused")]
 fn acceptable(headers: &HeaderMap) -> Result<(), Response<Body>> {
     let text = |name| {
         headers.get(name).and_then(|value: &header::HeaderValue| value.to_str().ok()).unwrap_or_default()

@@ -22,7 +22,7 @@ const STILL_HERE: Duration = Duration::from_secs(15);
 pub(super) struct Messages(mpsc::UnboundedSender<Vec<u8>>);
 
 impl Messages {
-    pub(super) fn new() -> (Arc<dyn Outlet>, mpsc::UnboundedReceiver<Vec<u8>>) {
+    pub(super) fn channel() -> (Arc<dyn Outlet>, mpsc::UnboundedReceiver<Vec<u8>>) {
         let (send, receive) = mpsc::unbounded_channel();
         (Arc::new(Self(send)), receive)
     }
