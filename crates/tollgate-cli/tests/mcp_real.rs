@@ -141,7 +141,11 @@ fn the_git_server_speaks_the_newer_generation_and_answers() {
         return;
     }
     let checked = world.check();
-    assert_eq!(checked["state"], "ready", "{checked}");
+    assert_eq!(
+        (&checked["state"], &checked["protocol"]),
+        (&json!("ready"), &json!("2026-07-28")),
+        "{checked}"
+    );
     let status = world.call("@git/git_status", &json!({"repo_path": world.work()}));
     assert_eq!(status["status"], "ok", "{status}");
 }
