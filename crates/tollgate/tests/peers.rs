@@ -1,5 +1,7 @@
 //! A call that came by a connection: its peer hears of progress and can be asked, and the call ends when nobody wants it.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as loudly as tests")]
+
 use std::{
     sync::{Arc, Mutex},
     time::Duration,

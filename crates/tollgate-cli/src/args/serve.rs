@@ -10,7 +10,7 @@ pub(crate) struct Serve {
     /// The address; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
     pub(crate) listen: SocketAddr,
-    /// Who may ask: a caller's name, a token and maybe a route per line; TOLLGATE_TOKEN is one token more
+    /// Who may ask: a caller's name, a token and maybe a route per line; `TOLLGATE_TOKEN` is one token more
     #[arg(long, value_name = "FILE")]
     pub(crate) tokens: Option<PathBuf>,
     /// Who may ask: whoever has a token that this issuer signed

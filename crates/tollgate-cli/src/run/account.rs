@@ -40,12 +40,14 @@ impl Account {
                 else {
                     return;
                 };
-                let mut took = ModelTurn::default();
-                took.model = asked.model.to_string();
-                took.input_tokens = usage.input_tokens;
-                took.output_tokens = usage.output_tokens;
-                took.microdollars = (*microdollars > 0).then_some(*microdollars);
-                took.took_ms = u64::try_from(asked.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+                let took = ModelTurn {
+                    model: asked.model.to_string(),
+                    input_tokens: usage.input_tokens,
+                    output_tokens: usage.output_tokens,
+                    microdollars: (*microdollars > 0).then_some(*microdollars),
+                    took_ms: u64::try_from(asked.since.elapsed().as_millis()).unwrap_or(u64::MAX),
+                    ..ModelTurn::default()
+                };
                 store.model_turn(&event.run, event.turn, &took);
             }
             _ => {}

@@ -79,7 +79,7 @@ fn a_token_that_names_another_algorithm_or_key_or_was_changed_is_not_believed() 
     for bad in [
         format!("{signed}."),
         format!("{signed}.AAAA"),
-        format!("{}x.{signature}", signed),
+        format!("{signed}x.{signature}"),
         signed.to_owned(),
         String::new(),
         "..".into(),
