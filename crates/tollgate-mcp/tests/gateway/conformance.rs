@@ -120,7 +120,7 @@ const OLDER: [&str; 20] = [
     "dns-rebinding-protection",
 ];
 
-const NEWER: [&str; 24] = [
+const NEWER: [&str; 27] = [
     "tools-list",
     "tools-call-simple-text",
     "tools-call-image",
@@ -145,6 +145,9 @@ const NEWER: [&str; 24] = [
     "input-required-result-tampered-state",
     "input-required-result-capability-check",
     "input-required-result-validate-input",
+    "input-required-result-ignore-extra-params",
+    "input-required-result-unsupported-methods",
+    "server-stateless",
 ];
 
 #[test]

@@ -63,16 +63,18 @@ fn plain() -> Vec<DynTool> {
             Ok(Output::text("done"))
         })
     });
-    let logging = tool("test_tool_with_logging", nothing()).run(|cx, _| {
-        Box::pin(async move {
-            for line in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
-                let peer = cx.peer.as_ref().ok_or_else(no_peer)?;
-                peer.notify("notifications/message", json!({"level": "info", "data": line}));
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-            Ok(Output::text("Tool with logging executed successfully"))
+    let logging = |name: &str| {
+        tool(name, nothing()).run(|cx, _| {
+            Box::pin(async move {
+                for line in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
+                    let peer = cx.peer.as_ref().ok_or_else(no_peer)?;
+                    peer.notify("notifications/message", json!({"level": "info", "data": line}));
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                Ok(Output::text("Tool with logging executed successfully"))
+            })
         })
-    });
+    };
     let schema: Value = serde_json::from_str(include_str!("schema_2020_12.json")).unwrap();
     let headers = json!({"type": "object", "properties": {
         "region": {"type": "string", "x-mcp-header": "Region"}, "count": {"type": "integer", "x-mcp-header": "Count"}}});
@@ -87,7 +89,8 @@ fn plain() -> Vec<DynTool> {
         says("test_multiple_content_types", mixed),
         failing,
         progress,
-        logging,
+        logging("test_tool_with_logging"),
+        logging("test_logging_tool"),
         tool("json_schema_2020_12_tool", schema).run(|_, _| Box::pin(async { Ok(Output::text("done")) })),
         tool("test_headers", headers).run(|_, args| {
             let said = args.to_string();
@@ -267,6 +270,12 @@ fn in_rounds() -> Vec<DynTool> {
             sampling("What is the capital of France?"),
         ),
         one("test_input_required_result_list_roots", "client_roots", "roots/list", json!({})),
+        one(
+            "test_streaming_elicitation",
+            "user_name",
+            "elicitation/create",
+            name_form("What is your name?", "name"),
+        ),
         one("test_input_required_result_request_state", "confirm", "elicitation/create", confirm()),
         one("test_input_required_result_tampered_state", "confirm", "elicitation/create", confirm()),
         one("test_missing_capability", "sample", "sampling/createMessage", sampling("Hello")),
