@@ -13,7 +13,7 @@ use tollgate::{
 };
 use tollgate_agent::{
     Limits, Machine, Part,
-    history::{Aside, Kept, Projection, StopWord, Turn},
+    history::{Aside, Kept, Projection, Turn},
     machine::{Answered, Fact, ModelFault, Step, Then},
 };
 
@@ -122,8 +122,7 @@ fn answered(machine: &Machine, provider: usize, text: bool, calls: &[(u8, u8)], 
     let calls: Vec<Proposed> = turn.calls.clone();
     Fact::Answered(Box::new(Answered {
         turn: Turn::of(&turn, machine.turn() + 1, (provider, "m"), &calls),
-        stop: StopWord::from(&turn.stop),
-        reason: turn.stop.reason(),
+        stop: turn.stop.clone(),
         faults: turn.faults.clone(),
         usage: None,
         microdollars: 0,

@@ -266,8 +266,8 @@ impl Found {
         let places = working.ancestors().map(|folder| folder.join(JSON_FILE));
         // An empty one names no servers. While a command runs, the sandbox has one in the place of a file that is not
         // there, so that the command cannot make it.
-        let found = places.into_iter().find_map(|path| Some((read(&path)?, path)));
-        let Some((text, path)) = found.filter(|(text, _)| !text.trim().is_empty()) else { return Ok(()) };
+        let says = |path: PathBuf| Some((read(&path).filter(|text| !text.trim().is_empty())?, path));
+        let Some((text, path)) = places.into_iter().find_map(says) else { return Ok(()) };
         let trust = sources.trust_of(&path, &text);
         for server in of_json(&path, &text, environment)? {
             self.take(server, &path, trust);

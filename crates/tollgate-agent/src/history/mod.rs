@@ -17,7 +17,7 @@ use tollgate::{
     Proposed, Refusal,
     outcome::RefusalCode,
     tool::CallId,
-    wire::{ModelTurn, Provider, Stop},
+    wire::{ModelTurn, Provider},
 };
 
 pub(crate) use compact::shown_length;
@@ -239,49 +239,6 @@ impl Fault {
         match refusal.code {
             RefusalCode::InvalidJson => Self::Unreadable { reason },
             _ => Self::Broken { reason },
-        }
-    }
-}
-
-/// A stop as one word that can be kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopWord {
-    /// It had said everything.
-    EndTurn,
-    /// It waits for results.
-    ToolUse,
-    /// Cut at the token limit of the answer.
-    MaxTokens,
-    /// It wrote a stop sequence.
-    StopSequence,
-    /// Paused by the provider.
-    PauseTurn,
-    /// It declined.
-    Refusal,
-    /// The context window is full.
-    ContextFull,
-    /// Cut by the provider's filter.
-    ContentFilter,
-    /// The provider failed.
-    Failed(String),
-    /// A word nobody here knows.
-    Other(String),
-}
-
-impl From<&Stop> for StopWord {
-    fn from(stop: &Stop) -> Self {
-        match stop {
-            Stop::EndTurn => Self::EndTurn,
-            Stop::ToolUse => Self::ToolUse,
-            Stop::MaxTokens => Self::MaxTokens,
-            Stop::StopSequence => Self::StopSequence,
-            Stop::PauseTurn => Self::PauseTurn,
-            Stop::Refusal => Self::Refusal,
-            Stop::ContextFull => Self::ContextFull,
-            Stop::ContentFilter => Self::ContentFilter,
-            Stop::Failed(_) | Stop::ProviderFailed { .. } => Self::Failed(stop.reason()),
-            Stop::Other(word) => Self::Other(word.clone()),
         }
     }
 }

@@ -85,7 +85,7 @@ impl Machine {
         if !matches!(self.next(), Step::CallModel { .. }) {
             return Err(Misplaced { fact: "an answer of the model", why: "nobody asked it" });
         }
-        let Answered { turn, stop, reason, faults, usage, microdollars } = answered;
+        let Answered { turn, stop, faults, usage, microdollars } = answered;
         self.turn += 1;
         self.turns_of_task += 1;
         self.streaks.failures = 0;
@@ -98,7 +98,7 @@ impl Machine {
         let text = turn.text.clone();
         self.history.push(Entry::Model(Box::new(turn)));
         if open.is_empty() {
-            self.after_turn(&stop, &reason, &faults, &text);
+            self.after_turn(&stop, &faults, &text);
         } else {
             self.phase = Phase::Calling { open, stop, interrupted: false };
         }

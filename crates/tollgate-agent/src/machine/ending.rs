@@ -1,13 +1,16 @@
 //! What follows from a turn, from its answers, from a failure: the next question, or the end and its reason.
 
-use tollgate::outcome::{RefusalCode, Status};
+use tollgate::{
+    outcome::{RefusalCode, Status},
+    wire::Stop,
+};
 
 use super::{
     Machine, Misplaced, ModelFault, Phase, StopReason,
     fact::Then,
     step::{self, code},
 };
-use crate::history::{Entry, Kept, StopWord};
+use crate::history::{Entry, Kept};
 
 /// Turns in a row that may be cut or hold nothing to answer.
 const MOST_STUMBLES: u32 = 3;
@@ -47,27 +50,28 @@ impl Machine {
     }
 
     /// A turn without calls.
-    pub(super) fn after_turn(&mut self, stop: &StopWord, reason: &str, faults: &[String], text: &str) {
+    pub(super) fn after_turn(&mut self, stop: &Stop, faults: &[String], text: &str) {
+        let reason = stop.reason();
         match stop {
-            StopWord::EndTurn | StopWord::StopSequence | StopWord::ToolUse if faults.is_empty() => {
+            Stop::EndTurn | Stop::StopSequence | Stop::ToolUse if faults.is_empty() => {
                 self.end(StopReason::Done);
             }
-            StopWord::EndTurn | StopWord::StopSequence | StopWord::ToolUse => {
+            Stop::EndTurn | Stop::StopSequence | Stop::ToolUse => {
                 let said = format!("{} Nothing ran. Propose each call again, whole.", faults.join(" "));
-                self.stumble(said, reason);
+                self.stumble(said, &reason);
             }
-            StopWord::PauseTurn => self.paused(),
-            StopWord::MaxTokens => {
-                self.stumble(format!("{reason} Go on exactly where it ends, in shorter pieces."), reason);
+            Stop::PauseTurn => self.paused(),
+            Stop::MaxTokens => {
+                self.stumble(format!("{reason} Go on exactly where it ends, in shorter pieces."), &reason);
             }
-            StopWord::Refusal => self.end(StopReason::Refused { why: text.trim().to_owned() }),
-            StopWord::ContentFilter => self.end(StopReason::Filtered),
-            StopWord::ContextFull => {
-                self.go_on_from(reason);
+            Stop::Refusal => self.end(StopReason::Refused { why: text.trim().to_owned() }),
+            Stop::ContentFilter => self.end(StopReason::Filtered),
+            Stop::ContextFull => {
+                self.go_on_from(&reason);
                 self.make_room();
             }
-            StopWord::Failed(_) | StopWord::Other(_) => {
-                self.end(StopReason::CutShort { why: reason.to_owned() });
+            Stop::ProviderFailed { .. } | Stop::Failed(_) | Stop::Other(_) => {
+                self.end(StopReason::CutShort { why: reason });
             }
         }
     }
@@ -127,10 +131,10 @@ impl Machine {
             _ if interrupted => self.end(StopReason::Interrupted),
             _ if reported => self.end(StopReason::Reported),
             _ if self.streaks.repeats >= MOST_REPEATS => self.end(StopReason::Repetition),
-            StopWord::Refusal => self.end(StopReason::Refused { why: String::new() }),
-            StopWord::ContentFilter => self.end(StopReason::Filtered),
-            StopWord::ContextFull => self.make_room(),
-            StopWord::MaxTokens => {
+            Stop::Refusal => self.end(StopReason::Refused { why: String::new() }),
+            Stop::ContentFilter => self.end(StopReason::Filtered),
+            Stop::ContextFull => self.make_room(),
+            Stop::MaxTokens => {
                 let why = "The turn was cut at the token limit.";
                 let words =
                     format!("{why} None of its calls ran. Propose them again, fewer or shorter at a time.");

@@ -1,10 +1,13 @@
 //! What the machine is told: everything that happened, in a form that can be kept.
 
 use serde::{Deserialize, Serialize};
-use tollgate::{tool::CallId, wire::Usage};
+use tollgate::{
+    tool::CallId,
+    wire::{Stop, Usage},
+};
 
 use super::limits::{Limit, Limits};
-use crate::history::{Aside, Kept, Part, StopWord, Turn};
+use crate::history::{Aside, Kept, Part, Turn};
 
 /// Something that happened.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -86,9 +89,7 @@ pub struct Answered {
     /// The turn.
     pub turn: Turn,
     /// Why the model stopped.
-    pub stop: StopWord,
-    /// Why the model stopped, in a sentence.
-    pub reason: String,
+    pub stop: Stop,
     /// What is wrong with the turn as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,

@@ -18,6 +18,7 @@ mod apply;
 mod ending;
 
 use serde::{Deserialize, Serialize};
+use tollgate::wire::Stop;
 
 pub(crate) use ending::{REPORT, START_WORK};
 pub use fact::{Answered, Fact, Misplaced, ModelFault, Then};
@@ -25,7 +26,7 @@ pub use limits::{Limit, Limits, Spent};
 pub use step::{Missing, Open, Step};
 pub use stop::StopReason;
 
-use crate::history::{Entry, History, StopWord};
+use crate::history::{Entry, History};
 use limits::Warnings;
 pub(crate) use limits::total;
 
@@ -78,11 +79,11 @@ enum Phase {
     Calling {
         open: Vec<Open>,
         /// How the turn ended that holds them.
-        stop: StopWord,
+        stop: Stop,
         interrupted: bool,
     },
     /// Calls wait for a person who was not there.
-    Approving { open: Vec<Open>, stop: StopWord },
+    Approving { open: Vec<Open>, stop: Stop },
     /// The task is over, for this reason.
     Ended { reason: StopReason },
 }

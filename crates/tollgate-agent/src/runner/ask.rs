@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     event::What,
-    history::{StopWord, Turn},
+    history::Turn,
     machine::{Answered, Fact, ModelFault, Step as Next, StopReason, Then},
     model::{Broken, Caching, ErrorKind, ModelError, Request, Step, ToolChoice, recover},
 };
@@ -222,8 +222,7 @@ impl Conversation {
         let entry = Turn::of(turn, self.machine.turn() + 1, (provider, model.name()), calls);
         self.fact(Fact::Answered(Box::new(Answered {
             turn: entry,
-            stop: StopWord::from(&turn.stop),
-            reason: turn.stop.reason(),
+            stop: turn.stop.clone(),
             faults: turn.faults.clone(),
             usage,
             microdollars,

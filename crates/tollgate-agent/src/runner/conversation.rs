@@ -275,6 +275,7 @@ impl Conversation {
         let mut scope = self.config.scope.clone();
         scope.run = self.run.clone();
         scope.turn = turn;
+        scope.window = self.config.window().map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
         scope.reading_only = scope.reading_only || self.machine.is_planning();
         if let Some(desk) = &self.config.desk {
             let planning = self.machine.is_planning();

@@ -101,3 +101,22 @@ async fn where_nothing_can_give_way_the_run_ends_and_says_so() {
     let (stopped, ..) = world.say("anthropic:any", "go").await;
     assert_eq!(stopped.reason, StopReason::ContextFull);
 }
+
+#[tokio::test]
+async fn a_result_takes_no_more_than_a_quarter_of_the_models_window() {
+    for model in MODELS {
+        for (window, whole) in [(8_000, false), (200_000, true)] {
+            let world = World::new().await;
+            world.standin.say(Say::text("").call_with("c1", "read", &json!({"path": "p", "size": 16_000})));
+            world.standin.say(Say::text("done"));
+            let agent = world.agent(model).window(window).build();
+            let mut conversation = agent.begin(new_session_id()).unwrap();
+            within(conversation.say(vec![Part::text("go")])).await;
+            world.assert_accepted();
+            let seen = world.standin.seen();
+            let grew = seen[1].body.to_string().len() - seen[0].body.to_string().len();
+            assert_eq!(grew > 15_000, whole, "{model} with a window of {window}: {grew}");
+            assert!(whole || grew < 10_000, "{model} with a window of {window}: {grew}");
+        }
+    }
+}

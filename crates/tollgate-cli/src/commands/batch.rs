@@ -55,7 +55,7 @@ pub(crate) fn run(batch: &Batch, shared: &Shared) -> Result<Exit, Fault> {
             model: turn.message["model"].as_str().unwrap_or_default().to_owned(),
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
-            stop_reason: Some(stop_word(&turn.stop).to_owned()),
+            stop_reason: Some(turn.stop.as_str().to_owned()),
             ..tollgate_store::ModelTurn::default()
         });
         if let Some(took) = took {
@@ -143,22 +143,6 @@ fn no_turn(error: &WireError, body: &[u8]) -> Result<(ModelTurn, Context), Fault
         faults: vec![format!("There is no turn to answer: {error}.")],
     };
     Ok((turn, Context::default()))
-}
-
-/// Why the model stopped, in a word.
-fn stop_word(stop: &Stop) -> &str {
-    match stop {
-        Stop::EndTurn => "end_turn",
-        Stop::ToolUse => "tool_use",
-        Stop::MaxTokens => "max_tokens",
-        Stop::StopSequence => "stop_sequence",
-        Stop::PauseTurn => "pause_turn",
-        Stop::Refusal => "refusal",
-        Stop::ContextFull => "context_full",
-        Stop::ContentFilter => "content_filter",
-        Stop::ProviderFailed { .. } | Stop::Failed(_) => "failed",
-        Stop::Other(word) => word,
-    }
 }
 
 /// Sixteen times what a turn may hold, for all that stands around it.

@@ -29,7 +29,8 @@ pub struct ModelTurn {
 }
 
 /// Why a model stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// It had said everything.
     EndTurn,
@@ -133,6 +134,22 @@ impl Stop {
             | Self::ProviderFailed { .. }
             | Self::Failed(_)
             | Self::Other(_) => true,
+        }
+    }
+
+    /// Why it stopped, in a word.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::ToolUse => "tool_use",
+            Self::MaxTokens => "max_tokens",
+            Self::StopSequence => "stop_sequence",
+            Self::PauseTurn => "pause_turn",
+            Self::Refusal => "refusal",
+            Self::ContextFull => "context_full",
+            Self::ContentFilter => "content_filter",
+            Self::ProviderFailed { .. } | Self::Failed(_) => "failed",
+            Self::Other(word) => word,
         }
     }
 
