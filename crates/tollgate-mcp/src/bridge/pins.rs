@@ -6,6 +6,7 @@ use std::{
     io::{Read as _, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use serde::{Deserialize, Serialize};
@@ -15,10 +16,12 @@ use sha2::Digest as _;
 use super::definition::{Definition, hex};
 use crate::config::{Endpoint, ServerName};
 
-/// The file of pins.
+/// The pins: in a file, or for as long as the value lives.
 #[derive(Debug, Clone)]
 pub struct PinStore {
     file: PathBuf,
+    // Without a file: clones share it.
+    memory: Option<Arc<Mutex<All>>>,
 }
 
 /// Why pins cannot be read or written. Nothing is called then: what cannot be compared may have changed.
@@ -54,7 +57,12 @@ const MOST: u64 = 256 << 20;
 impl PinStore {
     /// Kept in this file, which need not exist yet.
     pub fn new(file: impl Into<PathBuf>) -> Self {
-        Self { file: file.into() }
+        Self { file: file.into(), memory: None }
+    }
+
+    /// Kept nowhere: what a server offered first counts until the last clone is gone.
+    pub fn in_memory() -> Self {
+        Self { file: PathBuf::new(), memory: Some(Arc::default()) }
     }
 
     /// Forgets a server: whatever it offers next is taken as its first.
@@ -99,6 +107,9 @@ impl PinStore {
     }
 
     fn read(&self) -> Result<All, PinFault> {
+        if let Some(memory) = &self.memory {
+            return Ok(memory.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        }
         let text = match File::open(&self.file) {
             Ok(file) => {
                 let mut text = String::new();
@@ -113,6 +124,9 @@ impl PinStore {
 
     /// Reads, changes and writes as one step, also between processes.
     fn change<T>(&self, change: impl FnOnce(&mut All) -> T) -> Result<T, PinFault> {
+        if let Some(memory) = &self.memory {
+            return Ok(change(&mut memory.lock().unwrap_or_else(PoisonError::into_inner)));
+        }
         let folder = self.file.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(|error| self.fault(&error))?;
         let lock = private().open(self.file.with_extension("lock")).map_err(|error| self.fault(&error))?;

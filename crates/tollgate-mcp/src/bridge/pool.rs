@@ -118,6 +118,7 @@ impl Upstreams {
     /// The servers, of which none is started yet. Of two with one name, the first counts.
     pub fn new(configs: impl IntoIterator<Item = ServerConfig>, wiring: Wiring) -> Self {
         let Wiring { launcher, elicitor, sampler, roots, pins, logins } = wiring;
+        let pins = pins.unwrap_or_else(PinStore::in_memory);
         let (changed, changes) = watch::channel(0);
         let mut servers: Vec<Arc<Upstream>> = Vec::new();
         for config in configs {

@@ -31,7 +31,7 @@ pub(super) struct Upstream {
     pub(super) launcher: Arc<dyn Launcher>,
     pub(super) login: Arc<Login>,
     pub(super) host: Arc<Host>,
-    pub(super) pins: Option<PinStore>,
+    pub(super) pins: PinStore,
     pub(super) changed: watch::Sender<u64>,
     state: Mutex<State>,
     // One start at a time; whoever comes second finds it done.
@@ -107,7 +107,7 @@ impl Upstream {
         launcher: Arc<dyn Launcher>,
         login: Arc<Login>,
         host: Arc<Host>,
-        pins: Option<PinStore>,
+        pins: PinStore,
         changed: watch::Sender<u64>,
     ) -> Self {
         Self {
@@ -264,11 +264,8 @@ impl Upstream {
 
     /// How each definition stands to its pin; what is new is pinned.
     fn compared(&self, definitions: BTreeMap<String, Definition>) -> BTreeMap<String, Arc<Offered>> {
-        let Some(pins) = &self.pins else {
-            return offered(definitions, |_| (Standing::Pinned, None));
-        };
         let reached = reached_by(&self.config.endpoint);
-        let pinned = match pins.of(&self.config.name) {
+        let pinned = match self.pins.of(&self.config.name) {
             Ok(pinned) => pinned.unwrap_or_default(),
             Err(fault) => {
                 let why = fault.to_string();
@@ -281,7 +278,7 @@ impl Upstream {
         let new: Vec<_> =
             definitions.values().filter(|one| !pinned.tools.contains_key(one.name.as_str())).collect();
         if !new.is_empty()
-            && let Err(fault) = pins.add(&self.config.name, &reached, new)
+            && let Err(fault) = self.pins.add(&self.config.name, &reached, new)
         {
             let why = fault.to_string();
             return offered(definitions, |_| (Standing::Unknown { why: why.clone() }, None));
@@ -301,9 +298,9 @@ impl Upstream {
 
     /// Takes what the server offers now for what may be called.
     pub(super) fn approve(&self) -> Result<(), super::PinFault> {
-        let (Some(pins), Some(listed)) = (&self.pins, self.listed()) else { return Ok(()) };
+        let Some(listed) = self.listed() else { return Ok(()) };
         let definitions = listed.tools.values().map(|offered| &offered.definition);
-        pins.replace(&self.config.name, &reached_by(&self.config.endpoint), definitions)?;
+        self.pins.replace(&self.config.name, &reached_by(&self.config.endpoint), definitions)?;
         let definitions = listed.tools.iter().map(|(name, one)| (name.clone(), one.definition.clone()));
         let tools = self.compared(definitions.collect());
         self.state().listed = Some(Arc::new(Listed { tools, aside: listed.aside.clone() }));
@@ -313,7 +310,7 @@ impl Upstream {
 
     /// What is pinned of a server that was not asked yet, so that its tools are known before it is started.
     pub(super) fn remembered(&self) -> Option<Listed> {
-        let pinned = self.pins.as_ref()?.of(&self.config.name).ok()??;
+        let pinned = self.pins.of(&self.config.name).ok()??;
         if pinned.reached_by != reached_by(&self.config.endpoint) {
             return None;
         }
