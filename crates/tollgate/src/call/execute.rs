@@ -1,25 +1,26 @@
 //! Phase 5: the body has run, at most once, behind every guard; or the call was stopped just before.
 
-use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc};
+use std::sync::Arc;
 
-use futures_util::{
-    FutureExt,
-    future::{AbortHandle, Abortable, BoxFuture},
+use futures_util::FutureExt;
+use tokio::time::Instant;
+
+use self::{
+    body::{Body, Ending},
+    output::{chain, checked_output, redacted},
 };
-use tokio::{sync::oneshot, time::Instant};
-
 use super::{Call, Refused, permit::Permitted, validate::Invocation};
 use crate::{
-    event::{Trail, What},
+    event::What,
     guard::{
-        Breakers, Claim, Ended, Fence, Fingerprint, Health, Ledger, Pulse, Reservation, Slot, Spawner, Start,
-        cancellable, drive, later, off_thread, panic_text,
+        Breakers, Claim, Fence, Fingerprint, Ledger, Pulse, Reservation, Slot, Spawner, Start, cancellable,
     },
-    outcome::{
-        Answer, Failure, FailureKind, Item, Offloaded, Outcome, Output, Phase, Redactor, Refusal, RefusalCode,
-    },
+    outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode},
     tool::{Cx, IdempotencyKey},
 };
+
+mod body;
+mod output;
 
 /// A call whose body has come to an end, or whose earlier answer was found.
 pub struct Executed {
@@ -94,7 +95,7 @@ impl Call<Permitted> {
         let (slot, claim, key) = match ready {
             Ok(Ready::Start(slot, claim, key)) => (slot, claim, key),
             Ok(Ready::Answered(outcome, offloaded)) => {
-                let by = permit.by;
+                let by = permit.used();
                 let ran =
                     Ran { invocation, outcome, attempts: 0, replayed: true, offloaded, claim: None, by };
                 return Ok(Call { base, state: Executed { ran } });
@@ -102,7 +103,7 @@ impl Call<Permitted> {
             Err(refusal) => return Err(base.refuse(invocation, Phase::Execute, refusal)),
         };
         // The permit is used up here: what follows is the one run it stands for.
-        let by = permit.by;
+        let by = permit.used();
         let cx = Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.body.clone(), Pulse::default()));
         let body = Body { invocation: &invocation, cx: &cx, guards };
         let began = base.scope.run.purse().is_limited().then(Instant::now);
@@ -245,219 +246,6 @@ impl super::Base {
 /// A key for a call that brings none.
 fn derived_key(base: &super::Base) -> IdempotencyKey {
     IdempotencyKey::of_call(base.scope.run.id(), base.scope.turn, base.position, &base.id)
-}
-
-struct Body<'a> {
-    invocation: &'a Invocation,
-    cx: &'a Arc<Cx>,
-    guards: &'a Guards,
-}
-
-/// How a body ended, and whether that speaks against the other side.
-struct Ending(Result<Output, Failure>, Health);
-
-impl Body<'_> {
-    async fn run(&self, slot: Slot, trail: &mut Trail) -> Ending {
-        let mut until = None;
-        trail.note_brief(|| What::Started { attempt: 1 });
-        trail.note_brief(|| What::begins_or_ends(0.0));
-        let (ending, kept) = self.attempt(slot, &mut until, trail).await;
-        match &ending.0 {
-            Err(failure)
-                if failure.kind == FailureKind::Retryable && self.invocation.tool.spec.retry.attempts > 1 =>
-            {
-                self.retry(ending, kept, until, trail).boxed().await
-            }
-            _ => ending,
-        }
-    }
-
-    /// Tries again for as long as it is worth it.
-    async fn retry(
-        &self,
-        first: Ending,
-        mut kept: Option<Slot>,
-        mut until: Option<Instant>,
-        trail: &mut Trail,
-    ) -> Ending {
-        let spec = &self.invocation.tool.spec;
-        let mut ending = first;
-        loop {
-            let Err(failure) = &ending.0 else { return ending };
-            if failure.kind != FailureKind::Retryable {
-                return ending;
-            }
-            let Some(wait) = spec.retry.wait_after(self.cx.attempt(), failure.retry_after) else {
-                return ending;
-            };
-            // A body that still holds its place cannot be started a second time beside itself.
-            let Some(slot) = kept else { return ending };
-            let deadline = *until.get_or_insert_with(|| later(Instant::now(), spec.timeouts.total));
-            if later(Instant::now(), wait) >= deadline {
-                return ending;
-            }
-            if cancellable(tokio::time::sleep(wait).boxed(), self.cx.token()).await.is_none() {
-                return ending;
-            }
-            let attempt = self.cx.next_attempt();
-            trail.note(|| What::Started { attempt });
-            (ending, kept) = self.attempt(slot, &mut until, trail).await;
-        }
-    }
-
-    /// One try. Gives the place back unless the body still runs and keeps it.
-    async fn attempt(
-        &self,
-        slot: Slot,
-        until: &mut Option<Instant>,
-        trail: &mut Trail,
-    ) -> (Ending, Option<Slot>) {
-        let tool = &self.invocation.tool;
-        let (ended, slot) = match &self.guards.spawner {
-            Some(spawner) if !tool.spec.inline => {
-                let body = tool.tool.clone().run(self.cx.clone(), self.invocation.typed.clone());
-                let (mut remote, _stop) = spawn(&**spawner, AssertUnwindSafe(body).catch_unwind(), slot);
-                match drive(&mut remote, self.cx, &tool.spec.timeouts, until, trail).await {
-                    Ended::Done(Ok((result, slot))) => (Ended::Done(result), Some(slot)),
-                    // The task is gone without an answer: its runtime is shutting down.
-                    Ended::Done(Err(_)) | Ended::Cancelled => (Ended::Cancelled, None),
-                    Ended::Late(late) => (Ended::Late(late), None),
-                }
-            }
-            _ => {
-                let body = tool.tool.run_here(self.cx, &self.invocation.typed);
-                let mut body = pin!(AssertUnwindSafe(body).catch_unwind());
-                (drive(&mut body, self.cx, &tool.spec.timeouts, until, trail).await, Some(slot))
-            }
-        };
-        (self.ending(ended), slot)
-    }
-
-    fn ending(&self, ended: Ended<Result<Result<Output, Failure>, Box<dyn std::any::Any + Send>>>) -> Ending {
-        // A stopped write may or may not have happened; only a stopped read is safe to repeat.
-        let stopped = |message: String| {
-            if self.invocation.effects.read_only {
-                return Failure::retryable(message);
-            }
-            Failure::unknown(message)
-                .with_hint("Find out whether it took effect before you do anything like it again.")
-        };
-        match ended {
-            Ended::Done(Ok(Ok(output))) => Ending(Ok(output), Health::Well),
-            Ended::Done(Ok(Err(failure))) => {
-                let health = if failure.kind == FailureKind::Fatal { Health::Well } else { Health::Sick };
-                Ending(Err(failure), health)
-            }
-            Ended::Done(Err(panic)) => {
-                let failure = Failure::fatal("The tool failed unexpectedly and was stopped.")
-                    .with_hint("The same call will fail again; try another way.")
-                    .caused_by(format!("panic: {}", panic_text(&*panic)));
-                Ending(Err(failure), Health::Sick)
-            }
-            Ended::Late(late) => Ending(Err(stopped(format!("The tool was stopped: {late}."))), Health::Sick),
-            Ended::Cancelled => {
-                Ending(Err(stopped("The call was interrupted after it had started.".into())), Health::Untold)
-            }
-        }
-    }
-}
-
-type Panicking = Result<Result<Output, Failure>, Box<dyn std::any::Any + Send>>;
-
-/// Runs a body on a task of its own. The place in the workspace goes along and is free when the body ends, not
-/// when somebody stops waiting for it.
-fn spawn(
-    spawner: &dyn Spawner,
-    body: futures_util::future::CatchUnwind<AssertUnwindSafe<BoxFuture<'static, Result<Output, Failure>>>>,
-    slot: Slot,
-) -> (oneshot::Receiver<(Panicking, Slot)>, AbortOnDrop) {
-    let (answer, remote) = oneshot::channel();
-    let (handle, registration) = AbortHandle::new_pair();
-    let body = Abortable::new(body, registration);
-    spawner.spawn(Box::pin(async move {
-        if let Ok(result) = body.await {
-            let _ = answer.send((result, slot));
-        }
-    }));
-    (remote, AbortOnDrop(handle))
-}
-
-struct AbortOnDrop(AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// Takes secrets out. Of a long output on a thread that may take its time; one that is lost there is told as lost, and
-/// never shown as it was.
-async fn redacted(
-    mut outcome: Outcome,
-    redactor: &Arc<Redactor>,
-    guards: &Guards,
-    invocation: &Invocation,
-) -> Outcome {
-    let bytes = match &outcome {
-        Outcome::Ok(output) => output.items.iter().map(text_len).sum(),
-        _ => 0,
-    };
-    if bytes <= super::settle::BIG || guards.spawner.is_none() {
-        redactor.outcome(&mut outcome);
-        return outcome;
-    }
-    let redactor = redactor.clone();
-    let work = move || {
-        redactor.outcome(&mut outcome);
-        outcome
-    };
-    off_thread(guards.spawner.as_deref(), work).boxed().await.unwrap_or_else(|| {
-        let lost = "The tool ran, and its result was lost because the program was ending.";
-        Outcome::Failed(if invocation.effects.read_only {
-            Failure::retryable(lost)
-        } else {
-            Failure::unknown(lost)
-        })
-    })
-}
-
-fn text_len(item: &Item) -> usize {
-    match item {
-        Item::Text { text } => text.len(),
-        Item::Json { .. } | Item::Image { .. } => 0,
-    }
-}
-
-/// An output that breaks the tool's own schema does not reach the model as if it were right.
-fn checked_output(invocation: &Invocation, result: Result<Output, Failure>) -> Outcome {
-    let output = match result {
-        Ok(output) => output,
-        Err(failure) => return Outcome::Failed(failure),
-    };
-    let Some(schema) = &invocation.tool.output else { return Outcome::Ok(output) };
-    let broken = match output.structured() {
-        Some(value) if schema.accepts(value) => return Outcome::Ok(output),
-        Some(value) => {
-            schema.violations(value).into_iter().map(|v| format!("{} {}", v.pointer, v.message)).collect()
-        }
-        None => vec!["no JSON came at all".to_owned()],
-    };
-    let done = if invocation.effects.read_only { "" } else { " What it was asked to do may have happened." };
-    Outcome::Failed(
-        Failure::fatal(format!("The tool ran, but its output is not what it declares.{done}"))
-            .with_hint("The same call will fail again; look for the result another way.")
-            .caused_by(broken.join("; ")),
-    )
-}
-
-fn chain(outcome: &Outcome, redactor: Option<&Redactor>) -> Vec<String> {
-    match (outcome, redactor) {
-        (Outcome::Failed(failure), Some(redactor)) => {
-            failure.chain().iter().map(|cause| redactor.text(cause).into_owned()).collect()
-        }
-        (Outcome::Failed(failure), None) => failure.chain(),
-        _ => Vec::new(),
-    }
 }
 
 /// The refusal of a call that was stopped before it started.

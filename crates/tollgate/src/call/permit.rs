@@ -18,19 +18,17 @@ use super::{
 };
 use crate::{
     event::What,
-    guard::{Breakers, Probe, Ticket, cancellable, panic_text},
+    guard::{Breakers, Probe, Ticket, panic_text},
     outcome::{Phase, Refusal, RefusalCode},
-    policy::{
-        Answer, Approver, Decision, Digest, Opinion, Policy, Query, Question, RuleRef, Stance, Verdict,
-        rules_that_allow,
-    },
-    tool::ToolSpec,
+    policy::{Approver, Decision, Opinion, Policy, Verdict},
 };
 
-/// Proof that a call was allowed. Only this file can make one, and it cannot be cloned.
+mod ask;
+
+/// Proof that a call was allowed. Only this file and the one below it can make one, and it cannot be cloned.
 #[derive(Debug)]
 pub struct Permit {
-    pub(super) by: Arc<str>,
+    by: Arc<str>,
 }
 
 /// A call that may run: the arguments and the permit for exactly them, inseparable.
@@ -44,6 +42,11 @@ impl Permit {
     /// The rule, default or person that allowed it.
     pub fn by(&self) -> &str {
         &self.by
+    }
+
+    /// Uses it up for the one run it stands for.
+    pub(super) fn used(self) -> Arc<str> {
+        self.by
     }
 }
 
@@ -194,117 +197,7 @@ async fn decide(
     if verdict.decision == Decision::Allow {
         return Ok(Permit { by: by(verdict) });
     }
-    ask(invocation, base, verdict, (policy, approver)).boxed().await
-}
-
-/// Asks a person about exactly this call.
-async fn ask(
-    invocation: &Invocation,
-    base: &mut super::Base,
-    verdict: Verdict,
-    (policy, approver): (&dyn Policy, &dyn Approver),
-) -> Result<Permit, Refusal> {
-    // Where the tool itself wants a person, no rule can answer for one.
-    let by_rules = matches!(opinion(invocation, base), Opinion::Abstain);
-    let changes = if by_rules { policy.changed() } else { None };
-    let token = base.lane.until_started(&base.scope);
-    if token.is_cancelled() {
-        return Err(super::execute::cancelled());
-    }
-    let (query, rule) = (invocation.query(&base.scope), verdict.rule);
-    let reason = verdict.reason.unwrap_or_else(|| "a rule asks about it".into());
-    let digest = Digest::of(&query);
-    if base.scope.approvals.take(&digest) {
-        return Ok(Permit { by: "an earlier approval of exactly this call".into() });
-    }
-    base.trail.note(|| What::Asked { rule: rule.as_ref().map(|rule| rule.text.clone()) });
-    base.trail.flush();
-    let question = Question {
-        call: &base.id,
-        tool: query.tool,
-        args: query.args,
-        effects: query.effects,
-        scope: query.scope,
-        rule: rule.clone(),
-        reason,
-        purpose: base.purpose.as_deref(),
-        digest: digest.clone(),
-    };
-    // The person may take any time; only a cancellation, or an answer to another question, ends the wait.
-    // Asked inside the future, so that a panic in the method itself is caught with it.
-    let said = async move {
-        tokio::select! {
-            biased;
-            answer = approver.ask(question) => Said::Answer(answer),
-            verdict = answered_elsewhere(policy, query, changes) => Said::Decided(verdict),
-        }
-    };
-    let said = match cancellable(said.boxed(), token).await {
-        Some(Ok(said)) => said,
-        Some(Err(_)) => {
-            return Err(Refusal::new(
-                RefusalCode::ApprovalRequired,
-                "The question could not be asked, so the call did not run.",
-            ));
-        }
-        None => return Err(super::execute::cancelled()),
-    };
-    let mut remember = |stance, grant| {
-        let remembered = match base.scope.agent.as_deref() {
-            Some(agent) => policy.remember_for(agent, stance, grant),
-            None => policy.remember(stance, grant),
-        };
-        if let Err(why) = remembered {
-            let _ = catch_unwind(AssertUnwindSafe(|| approver.not_kept(&why)));
-            base.trail.note(|| What::Fault { message: why.to_string().into() });
-        }
-    };
-    match said {
-        Said::Decided(verdict) if verdict.decision == Decision::Deny => {
-            Err(denied(&invocation.tool.label, verdict))
-        }
-        Said::Decided(verdict) => Ok(Permit { by: by(verdict) }),
-        Said::Answer(Answer::Yes) => Ok(Permit { by: "a person".into() }),
-        Said::Answer(Answer::Always(grant)) => {
-            remember(Stance::Grant, &grant);
-            Ok(Permit { by: format!("a person, always: {}", grant.rules.join("; ")).into() })
-        }
-        Said::Answer(Answer::Never(grant)) => {
-            remember(Stance::Deny, &grant);
-            Err(said_no(rule, None))
-        }
-        Said::Answer(Answer::No(message)) => Err(said_no(rule, message)),
-        Said::Answer(Answer::Nobody) => {
-            let allow = if by_rules { rules_that_allow(&query) } else { Vec::new() };
-            Err(nobody(query.tool, rule, allow).with_digest(digest))
-        }
-    }
-}
-
-/// How a question ended.
-enum Said {
-    Answer(Answer),
-    /// What a person said of something else decides this too.
-    Decided(Verdict),
-}
-
-/// Waits until policy no longer asks about the call.
-async fn answered_elsewhere(
-    policy: &dyn Policy,
-    query: Query<'_>,
-    changes: Option<tokio::sync::watch::Receiver<u64>>,
-) -> Verdict {
-    let Some(mut changes) = changes else { return std::future::pending().await };
-    loop {
-        // Looked at before the first wait too: it may have been said since the call was judged.
-        let verdict = policy.decide(&query);
-        if verdict.decision != Decision::Ask {
-            return verdict;
-        }
-        if changes.changed().await.is_err() {
-            return std::future::pending().await;
-        }
-    }
+    ask::ask(invocation, base, verdict, (policy, approver)).boxed().await
 }
 
 fn by(verdict: Verdict) -> Arc<str> {
@@ -313,33 +206,4 @@ fn by(verdict: Verdict) -> Arc<str> {
         (None, Some(reason)) => reason,
         (None, None) => "the policy".into(),
     }
-}
-
-fn said_no(rule: Option<RuleRef>, message: Option<String>) -> Refusal {
-    let reason = match message {
-        Some(message) => format!("The person said no: {message}"),
-        None => "The person said no.".to_owned(),
-    };
-    let refusal = Refusal::new(RefusalCode::Denied, reason)
-        .with_hint("Do not try the same again; ask what to do instead.");
-    refusal.with_rule(rule)
-}
-
-fn nobody(tool: &ToolSpec, rule: Option<RuleRef>, allow: Vec<String>) -> Refusal {
-    let tool = &tool.id;
-    let reason = format!("A call of `{tool}` needs a person's yes, and nobody is there to give it.");
-    let hint = match &rule {
-        Some(rule) => {
-            format!("The rule `{}` asks for a person each time; do something else meanwhile.", rule.text)
-        }
-        None if allow.is_empty() => {
-            "Only a person's yes lets it run; do something else meanwhile.".to_owned()
-        }
-        None => {
-            let rules = allow.join("` and `allow ");
-            format!("The rule `allow {rules}` would let it run; do something else meanwhile.")
-        }
-    };
-    let refusal = Refusal::new(RefusalCode::ApprovalRequired, reason).with_hint(hint);
-    refusal.with_rule(rule).with_rules_that_allow(allow)
 }

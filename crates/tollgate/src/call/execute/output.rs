@@ -1,0 +1,85 @@
+//! What a body gave back: held against the tool's own schema, and secrets taken out, before anyone sees it.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use super::{
+    super::{settle::BIG, validate::Invocation},
+    Guards,
+};
+use crate::{
+    guard::off_thread,
+    outcome::{Failure, Item, Outcome, Output, Redactor},
+};
+
+/// Takes secrets out. Of a long output on a thread that may take its time; one that is lost there is told as lost, and
+/// never shown as it was.
+pub(super) async fn redacted(
+    mut outcome: Outcome,
+    redactor: &Arc<Redactor>,
+    guards: &Guards,
+    invocation: &Invocation,
+) -> Outcome {
+    let bytes = match &outcome {
+        Outcome::Ok(output) => output.items.iter().map(text_len).sum(),
+        _ => 0,
+    };
+    if bytes <= BIG || guards.spawner.is_none() {
+        redactor.outcome(&mut outcome);
+        return outcome;
+    }
+    let redactor = redactor.clone();
+    let work = move || {
+        redactor.outcome(&mut outcome);
+        outcome
+    };
+    off_thread(guards.spawner.as_deref(), work).boxed().await.unwrap_or_else(|| {
+        let lost = "The tool ran, and its result was lost because the program was ending.";
+        Outcome::Failed(if invocation.effects.read_only {
+            Failure::retryable(lost)
+        } else {
+            Failure::unknown(lost)
+        })
+    })
+}
+
+fn text_len(item: &Item) -> usize {
+    match item {
+        Item::Text { text } => text.len(),
+        Item::Json { .. } | Item::Image { .. } => 0,
+    }
+}
+
+/// An output that breaks the tool's own schema does not reach the model as if it were right.
+pub(super) fn checked_output(invocation: &Invocation, result: Result<Output, Failure>) -> Outcome {
+    let output = match result {
+        Ok(output) => output,
+        Err(failure) => return Outcome::Failed(failure),
+    };
+    let Some(schema) = &invocation.tool.output else { return Outcome::Ok(output) };
+    let broken = match output.structured() {
+        Some(value) if schema.accepts(value) => return Outcome::Ok(output),
+        Some(value) => {
+            schema.violations(value).into_iter().map(|v| format!("{} {}", v.pointer, v.message)).collect()
+        }
+        None => vec!["no JSON came at all".to_owned()],
+    };
+    let done = if invocation.effects.read_only { "" } else { " What it was asked to do may have happened." };
+    Outcome::Failed(
+        Failure::fatal(format!("The tool ran, but its output is not what it declares.{done}"))
+            .with_hint("The same call will fail again; look for the result another way.")
+            .caused_by(broken.join("; ")),
+    )
+}
+
+/// The operator's causes of a failure, without secrets.
+pub(super) fn chain(outcome: &Outcome, redactor: Option<&Redactor>) -> Vec<String> {
+    match (outcome, redactor) {
+        (Outcome::Failed(failure), Some(redactor)) => {
+            failure.chain().iter().map(|cause| redactor.text(cause).into_owned()).collect()
+        }
+        (Outcome::Failed(failure), None) => failure.chain(),
+        _ => Vec::new(),
+    }
+}
