@@ -188,6 +188,11 @@ impl Session {
         self.waiting().contains_key(&id)
     }
 
+    /// True while several requests are under way.
+    pub(super) fn is_busy(&self) -> bool {
+        self.waiting().len() > 1
+    }
+
     /// Answers one request with a fault.
     pub(super) fn fail(&self, id: u64, fault: Fault) {
         let waiting = self.waiting().remove(&id);
