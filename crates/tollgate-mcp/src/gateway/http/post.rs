@@ -19,7 +19,7 @@ use super::{
 };
 use crate::gateway::{
     Identity,
-    message::{Id, Message, Request, RpcError, code},
+    message::{Message, Request, RpcError, code},
     revision::{Meta, STATELESS, WITH_SESSION},
     server::{Going, Reply},
     session::{Outlet, Session},
@@ -114,15 +114,6 @@ impl Server {
         };
         let (outlet, messages) = Messages::channel();
         let going = self.gateway.answer(&session, &client, &request, &meta, &outlet);
-        // A session's call goes on when the connection it came by does not.
-        let going = match going {
-            Going::On(reply) => {
-                let task = tokio::spawn(reply);
-                let id = Box::<str>::from(id.raw());
-                Going::On(Box::pin(async move { task.await.unwrap_or_else(|_| stopped(&id)) }))
-            }
-            going => going,
-        };
         self.respond(going, outlet, messages, Legacy::Yes).await
     }
 
@@ -238,10 +229,6 @@ impl Legacy {
             _ => StatusCode::OK,
         }
     }
-}
-
-fn stopped(id: &str) -> Reply {
-    Reply::error(Some(Id::again(id)), &RpcError::new(code::INTERNAL, "the call was stopped with the gateway"))
 }
 
 pub(super) fn events(body: Body) -> Response<Body> {
