@@ -19,8 +19,8 @@ const LONG: Duration = Duration::from_secs(3);
 /// A server, until this is dropped.
 pub(super) struct Child {
     process: std::process::Child,
-    port: u16,
-    tool: &'static str,
+    pub(super) port: u16,
+    pub(super) tool: &'static str,
 }
 
 impl Drop for Child {
