@@ -163,7 +163,7 @@ impl Gateway {
                     Ok(settled) => gateway.reply(id, &settled, &round.peer),
                     Err(Stopped) => stopped_with_gateway(id),
                 },
-                Some(ask) = round.asks.recv() => {
+                ask = round.asks.next() => {
                     let asked = gateway.inner.rounds.park(same, ask, round);
                     Reply::result(id, |out| message::push(out, &asked))
                 }

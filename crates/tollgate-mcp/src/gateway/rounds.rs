@@ -4,7 +4,6 @@ use std::{collections::HashMap, sync::Mutex, time::Instant};
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tollgate::tool::{Answers, Caller, Requests};
 
@@ -15,11 +14,12 @@ use super::{
     session::{PATIENCE, lock},
     walk::Walk,
 };
+use crate::inbox::Reader;
 
 /// A call that goes on beside the requests about it. Dropped, it is stopped.
 pub(crate) struct Round {
     pub(crate) walk: Walk,
-    pub(crate) asks: mpsc::UnboundedReceiver<Ask>,
+    pub(crate) asks: Reader<Ask>,
     pub(crate) peer: std::sync::Arc<super::peer::ClientPeer>,
     token: CancellationToken,
     _stop: DropGuard,
@@ -57,7 +57,7 @@ const MOST_PARKED: usize = 1024;
 impl Round {
     pub(crate) fn new(
         walk: Walk,
-        asks: mpsc::UnboundedReceiver<Ask>,
+        asks: Reader<Ask>,
         peer: std::sync::Arc<super::peer::ClientPeer>,
         token: CancellationToken,
     ) -> Self {
