@@ -40,7 +40,8 @@ pub(super) fn start(kind: &str) -> std::process::Child {
         .expect("a server")
 }
 
-fn call(id: u64, tool: &str, stateless: bool) -> String {
+/// One call of a tool that adds.
+pub(super) fn call(id: u64, tool: &str, stateless: bool) -> String {
     let mut params = json!({"name": tool, "arguments": {"a": id, "b": 2}});
     if stateless {
         params["_meta"] = json!({

@@ -5,6 +5,8 @@
 mod servers;
 mod load;
 mod client;
+mod connect;
+mod program;
 
 use std::time::Duration;
 
@@ -26,11 +28,13 @@ pub(crate) fn rows() -> Vec<Row> {
     }
     if wanted("mcp: http, SDK client") {
         let limits = Limits { alone: Some(1.2), crowd: Some(1.0 / 0.85) };
-        rows.extend(http("SDK client", |child| client::load(child.port, child.tool), limits));
+        rows.extend(http("SDK client", |child| client::load(child.port, child.tool), &limits));
     }
     if wanted("mcp: http, socket") {
-        rows.extend(http("socket", Child::load, Limits::default()));
+        rows.extend(http("socket", Child::load, &Limits::default()));
     }
+    rows.extend(connect::rows());
+    rows.extend(program::rows());
     rows
 }
 
@@ -65,7 +69,7 @@ fn pipes() -> Vec<Row> {
 /// HTTP in, a server behind pipes: against the same server behind HTTP itself, and against a bare forwarder.
 ///
 /// `load` is the client that calls them all.
-fn http(client: &str, load: impl Fn(&Child) -> Figures, limits: Limits) -> Vec<Row> {
+fn http(client: &str, load: impl Fn(&Child) -> Figures, limits: &Limits) -> Vec<Row> {
     let kinds = ["rmcp-http", "forwarder-http", "gateway-http", "gateway-http-writing"];
     let children = kinds.map(Child::http);
     let mut best = kinds.map(|_| Figures::worst());
