@@ -56,7 +56,8 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-fn program() -> Option<PathBuf> {
+/// The release build of the program, where there is one.
+pub(crate) fn program() -> Option<PathBuf> {
     let beside = std::env::current_exe().ok()?.parent()?.join("tollgate");
     beside.is_file().then_some(beside)
 }

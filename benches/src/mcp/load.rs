@@ -19,8 +19,8 @@ const LONG: Duration = Duration::from_secs(3);
 /// A server, until this is dropped.
 pub(super) struct Child {
     process: std::process::Child,
-    port: u16,
-    tool: &'static str,
+    pub(super) port: u16,
+    pub(super) tool: &'static str,
 }
 
 impl Drop for Child {
@@ -40,7 +40,8 @@ pub(super) fn start(kind: &str) -> std::process::Child {
         .expect("a server")
 }
 
-fn call(id: u64, tool: &str, stateless: bool) -> String {
+/// One call of a tool that adds.
+pub(super) fn call(id: u64, tool: &str, stateless: bool) -> String {
     let mut params = json!({"name": tool, "arguments": {"a": id, "b": 2}});
     if stateless {
         params["_meta"] = json!({

@@ -4,6 +4,9 @@
 
 mod servers;
 mod load;
+mod client;
+mod connect;
+mod program;
 
 use std::time::Duration;
 
@@ -23,9 +26,15 @@ pub(crate) fn rows() -> Vec<Row> {
     if wanted("mcp: pipes") {
         rows.extend(pipes());
     }
-    if wanted("mcp: http") {
-        rows.extend(http());
+    if wanted("mcp: http, SDK client") {
+        let limits = Limits { alone: Some(1.2), crowd: Some(1.0 / 0.85) };
+        rows.extend(http("SDK client", |child| client::load(child.port, child.tool), &limits));
     }
+    if wanted("mcp: http, socket") {
+        rows.extend(http("socket", Child::load, &Limits::default()));
+    }
+    rows.extend(connect::rows());
+    rows.extend(program::rows());
     rows
 }
 
@@ -58,65 +67,38 @@ fn pipes() -> Vec<Row> {
 }
 
 /// HTTP in, a server behind pipes: against the same server behind HTTP itself, and against a bare forwarder.
-fn http() -> Vec<Row> {
+///
+/// `load` is the client that calls them all.
+fn http(client: &str, load: impl Fn(&Child) -> Figures, limits: &Limits) -> Vec<Row> {
     let kinds = ["rmcp-http", "forwarder-http", "gateway-http", "gateway-http-writing"];
     let children = kinds.map(Child::http);
     let mut best = kinds.map(|_| Figures::worst());
     for _ in 0..ROUNDS {
         for (child, best) in children.iter().zip(&mut best) {
-            best.better(&child.load());
+            best.better(&load(child));
         }
     }
     let [direct, forwarder, ours, writing] = best;
+    let row = |what: &str, floor: (&str, Duration), figure: Duration, limit: Option<f64>| {
+        Row::ratio(&format!("mcp: http, {client}, {what}"), floor.0, floor.1, figure, limit)
+    };
+    let (alone, forwarded) = (("direct", direct.median), ("bare forwarder", forwarder.median));
+    let (crowd, forwarded_crowd) = (("direct", direct.each), ("bare forwarder", forwarder.each));
     vec![
-        Row::ratio(
-            "mcp: http, bare forwarder, 1 in flight, median",
-            "direct",
-            direct.median,
-            forwarder.median,
-            None,
-        ),
-        Row::ratio(
-            "mcp: http, gateway, 1 in flight, median",
-            "direct",
-            direct.median,
-            ours.median,
-            Some(1.2),
-        ),
-        Row::ratio(
-            "mcp: http, gateway, 1 in flight, median",
-            "bare forwarder",
-            forwarder.median,
-            ours.median,
-            None,
-        ),
-        Row::ratio(
-            "mcp: http, bare forwarder, 64 in flight, per call",
-            "direct",
-            direct.each,
-            forwarder.each,
-            None,
-        ),
-        Row::ratio(
-            "mcp: http, gateway, 64 in flight, per call",
-            "direct",
-            direct.each,
-            ours.each,
-            Some(1.0 / 0.85),
-        ),
-        Row::ratio(
-            "mcp: http, gateway, 64 in flight, per call",
-            "bare forwarder",
-            forwarder.each,
-            ours.each,
-            None,
-        ),
-        Row::ratio(
-            "mcp: http, gateway, durable writes, 64 in flight",
-            "direct",
-            direct.each,
-            writing.each,
-            None,
-        ),
+        row("forwarder, 1 in flight", alone, forwarder.median, None),
+        row("gateway, 1 in flight", alone, ours.median, limits.alone),
+        row("gateway, 1 in flight", forwarded, ours.median, None),
+        row("gateway, 1 in flight, durable writes", alone, writing.median, None),
+        row("forwarder, 64 in flight", crowd, forwarder.each, None),
+        row("gateway, 64 in flight", crowd, ours.each, limits.crowd),
+        row("gateway, 64 in flight", forwarded_crowd, ours.each, None),
+        row("gateway, 64 in flight, durable writes", crowd, writing.each, None),
     ]
+}
+
+/// How much longer a call may take through the gateway: the median of one at a time, and each of 64 at once.
+#[derive(Default)]
+struct Limits {
+    alone: Option<f64>,
+    crowd: Option<f64>,
 }

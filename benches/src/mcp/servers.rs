@@ -56,8 +56,14 @@ use tollgate_tools::process::HostLauncher;
 
 /// Is the server that was asked for, until whoever asked is gone.
 pub(crate) fn serve(kind: &str) {
-    if kind == "gateway-stdio" {
-        return gateway_stdio();
+    match kind {
+        "gateway-stdio" => return gateway_stdio(),
+        "plain" => return plain(),
+        "plain-slow" => {
+            std::thread::sleep(super::connect::SLOW);
+            return plain();
+        }
+        _ => {}
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
@@ -79,6 +85,29 @@ pub(crate) fn serve(kind: &str) {
             kind => unreachable!("no server {kind}"),
         }
     });
+}
+
+/// A server that costs next to nothing to start: lines in, lines out, on one thread.
+fn plain() {
+    use std::io::{BufRead as _, Write as _};
+    for line in std::io::stdin().lock().lines() {
+        let message: Value = serde_json::from_str(&line.expect("a client")).expect("a message");
+        let result = match message["method"].as_str() {
+            Some("initialize") => json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "plain", "version": "1"}}),
+            Some("tools/list") => json!({"tools": [{"name": "add", "inputSchema": {"type": "object"}}]}),
+            _ => Value::Null,
+        };
+        let answer = match (&message["id"], result) {
+            (Value::Null, _) => continue,
+            (id, Value::Null) => {
+                json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "not known here"}})
+            }
+            (id, result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+        };
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{answer}").and_then(|()| out.flush()).expect("a client");
+    }
 }
 
 /// A server with one tool and nothing else.

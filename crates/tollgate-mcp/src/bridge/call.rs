@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use sha2::Digest as _;
-use tokio::sync::watch;
 use tollgate::{Cx, Failure, Output};
 
 use super::{
@@ -12,7 +11,10 @@ use super::{
     definition::hex,
     upstream::{Down, Offered, Standing, Upstream},
 };
-use crate::client::{Asked, Connection, Fault, Progressed, Request, headers_of_call};
+use crate::{
+    client::{Asked, Connection, Fault, Progressed, Request, headers_of_call},
+    inbox::Inbox,
+};
 
 /// How often a server may ask back during one call.
 const ROUNDS: usize = 10;
@@ -97,9 +99,9 @@ impl Outgoing<'_> {
         if let Some(params) = params.as_object_mut() {
             params.extend(more.clone());
         }
-        let (sender, mut progress) = watch::channel(Progressed::default());
+        let (told, mut progress) = Inbox::new();
         let mut request = Request::new("tools/call", params);
-        request.progress = Some(sender);
+        request.progress = Some(told);
         request.asked = Some(self.asked());
         if connection.era().is_stateless() {
             request.headers = headers_of_call(name, &self.offered.definition.input_schema, self.args);
@@ -114,8 +116,7 @@ impl Outgoing<'_> {
                     return Answer::read(answer.get()).map_err(Stopped::Failure);
                 }
                 () = self.cx.cancelled() => return Err(Stopped::Cancelled),
-                Ok(()) = progress.changed() => {
-                    let Progressed { done, total, message } = progress.borrow_and_update().clone();
+                Progressed { done, total, message } = progress.next() => {
                     let fraction = total.filter(|total| *total > 0.0).map_or(0.0, |total| done / total);
                     self.cx.progress(fraction, message);
                 }

@@ -46,6 +46,8 @@ pub(super) fn tool(
             idle: config.timeouts.idle,
             total: config.timeouts.call + config.timeouts.start,
         };
+        // It waits for a server and blocks no thread: a task of its own would only be one hand-over more.
+        spec.inline = true;
         spec.interrupt = if trusted_read { Interrupt::Cancel } else { Interrupt::Block };
         spec.visibility = if deferred { Visibility::Deferred } else { Visibility::Normal };
     });

@@ -7,6 +7,7 @@ mod message;
 mod fault;
 mod lines;
 mod tail;
+mod pipe;
 mod session;
 mod request;
 mod inbound;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json, value::RawValue};
-use tokio::sync::watch;
 
 use super::{
     Asked, Fault, Session, message,
     session::{Kind, Outgoing},
 };
+use crate::inbox::Inbox;
 
 /// How far a call is, as the server said last.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,7 +23,7 @@ pub(crate) struct Request {
     pub(crate) method: &'static str,
     pub(crate) params: Value,
     /// Where progress goes, for a request that wants any.
-    pub(crate) progress: Option<watch::Sender<Progressed>>,
+    pub(crate) progress: Option<Arc<Inbox<Progressed>>>,
     /// Whose call it is, for a request that is one.
     pub(crate) asked: Option<Asked>,
     /// Headers of its own, for servers behind HTTP.

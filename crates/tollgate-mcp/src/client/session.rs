@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::{Value, value::RawValue};
-use tokio::sync::{Notify, Semaphore, oneshot, watch};
+use tokio::sync::{Notify, Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 use tollgate::BoxFuture;
 
@@ -17,6 +17,7 @@ use super::{
     Asked, Era, Fault, Host, Progressed,
     message::{self, Envelope, INTERNAL, RpcError},
 };
+use crate::inbox::Inbox;
 
 /// The way a session's messages leave. What comes back is handed to [`Session::receive`].
 pub(super) trait Link: Send + Sync {
@@ -83,7 +84,7 @@ impl Drop for Connection {
 /// Somebody who waits for an answer.
 struct Waiting {
     answer: oneshot::Sender<Result<Box<RawValue>, Fault>>,
-    progress: Option<watch::Sender<Progressed>>,
+    progress: Option<Arc<Inbox<Progressed>>>,
     asked: Option<Asked>,
 }
 
@@ -171,7 +172,7 @@ impl Session {
     pub(super) fn wait_for(
         &self,
         id: u64,
-        progress: Option<watch::Sender<Progressed>>,
+        progress: Option<Arc<Inbox<Progressed>>>,
         asked: Option<Asked>,
     ) -> oneshot::Receiver<Result<Box<RawValue>, Fault>> {
         let (answer, receiver) = oneshot::channel();
@@ -186,6 +187,11 @@ impl Session {
 
     pub(super) fn waits_for(&self, id: u64) -> bool {
         self.waiting().contains_key(&id)
+    }
+
+    /// True while several requests are under way.
+    pub(super) fn is_busy(&self) -> bool {
+        self.waiting().len() > 1
     }
 
     /// Answers one request with a fault.
@@ -267,7 +273,7 @@ impl Session {
         let Some(token) = params.get("progressToken").and_then(Value::as_u64) else { return };
         let waiting = self.waiting();
         let Some(progress) = waiting.get(&token).and_then(|one| one.progress.as_ref()) else { return };
-        progress.send_replace(Progressed {
+        progress.replace(Progressed {
             done: params.get("progress").and_then(Value::as_f64).unwrap_or_default(),
             total: params.get("total").and_then(Value::as_f64),
             message: params

@@ -3,10 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
-use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
-    sync::{Mutex, mpsc},
-};
+use tokio::{io::AsyncRead, sync::Mutex};
 use tokio_util::sync::CancellationToken;
 use tollgate::{
     BoxFuture,
@@ -17,22 +14,17 @@ use super::{
     Fault, Host, Session,
     lines::{Line, Lines},
     message,
+    pipe::{Pace, Pipe, Pushed},
     session::{Link, Outgoing},
     tail::Tail,
 };
 use crate::config::Endpoint;
 
-/// Messages that wait for a server to read.
-const QUEUE: usize = 1024;
-
-/// So much of several messages is written at once.
-const WRITE: usize = 64 << 10;
-
 /// After its end, so long may still be read what it had said.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 struct Stdio {
-    queue: mpsc::Sender<String>,
+    pipe: Arc<Pipe>,
     stop: CancellationToken,
     // Held by the task that watches the process until it is reaped.
     ended: Arc<Mutex<()>>,
@@ -58,13 +50,13 @@ pub(super) async fn start(
     let Started { stdin, stdout, stderr, process } =
         started.map_err(|error| Fault::NotSent(format!("it cannot be started: {error}")))?;
     let tail = Tail::default();
-    let (queue, messages) = mpsc::channel(QUEUE);
+    let pipe = Arc::new(Pipe::new(stdin));
     let stop = CancellationToken::new();
     let ended = Arc::new(Mutex::new(()));
     let held = ended.clone().lock_owned().await;
-    let session = Session::new(Box::new(Stdio { queue, stop: stop.clone(), ended }), host);
+    let session = Session::new(Box::new(Stdio { pipe: pipe.clone(), stop: stop.clone(), ended }), host);
     tokio::spawn(tail.clone().drain(stderr));
-    tokio::spawn(write(stdin, messages, session.clone()));
+    tokio::spawn(write(pipe, session.clone()));
     let reading = tokio::spawn(read(stdout, limit, session.clone()));
     let watched = session.clone();
     tokio::spawn(async move {
@@ -74,40 +66,11 @@ pub(super) async fn start(
     Ok((session, tail))
 }
 
-/// Writes what is queued, several messages at once where several wait.
-async fn write(
-    mut stdin: Box<dyn AsyncWrite + Send + Unpin>,
-    mut queue: mpsc::Receiver<String>,
-    session: Arc<Session>,
-) {
-    let mut bytes = Vec::new();
-    loop {
-        let first = tokio::select! {
-            first = queue.recv() => first,
-            () = session.ended() => None,
-        };
-        let Some(first) = first else { return };
-        bytes.clear();
-        bytes.extend_from_slice(first.as_bytes());
-        bytes.push(b'\n');
-        while bytes.len() < WRITE
-            && let Ok(next) = queue.try_recv()
-        {
-            bytes.extend_from_slice(next.as_bytes());
-            bytes.push(b'\n');
-        }
-        let written = async {
-            stdin.write_all(&bytes).await?;
-            stdin.flush().await
-        };
-        let written = tokio::select! {
-            written = written => written,
-            () = session.ended() => return,
-        };
-        // Why it reads no more is told by its end, which is watched.
-        if written.is_err() {
-            return;
-        }
+async fn write(pipe: Arc<Pipe>, session: Arc<Session>) {
+    // Why it reads no more is told by its end, which is watched.
+    tokio::select! {
+        () = pipe.write() => {}
+        () = session.ended() => pipe.close(),
     }
 }
 
@@ -177,16 +140,15 @@ async fn watch(
 impl Link for Stdio {
     fn send<'a>(&'a self, session: &'a Arc<Session>, message: Outgoing) -> BoxFuture<'a, Result<(), Fault>> {
         Box::pin(async move {
-            let sent = match self.queue.try_send(message.text) {
-                Ok(()) => return Ok(()),
-                Err(mpsc::error::TrySendError::Closed(_)) => false,
-                Err(mpsc::error::TrySendError::Full(text)) => tokio::select! {
-                    sent = self.queue.send(text) => sent.is_ok(),
-                    () = session.ended() => false,
-                },
-            };
-            if sent {
-                return Ok(());
+            let mut line = message.text.into_bytes();
+            line.push(b'\n');
+            let pace = if session.is_busy() { Pace::Together } else { Pace::Now };
+            loop {
+                match self.pipe.push(&line, pace) {
+                    Pushed::Sent => return Ok(()),
+                    Pushed::Full => self.pipe.room().await,
+                    Pushed::Closed => break,
+                }
             }
             // The pipe is broken; why is known in a moment.
             let _ = tokio::time::timeout(2 * LAST_WORDS, session.ended()).await;
@@ -197,7 +159,10 @@ impl Link for Stdio {
     fn abandon(&self, session: &Session, id: u64) {
         if session.is_alive() {
             let params = json!({"requestId": id, "reason": "nobody waits for it any more"});
-            let _ = self.queue.try_send(message::notification("notifications/cancelled", Some(&params)));
+            let mut line = message::notification("notifications/cancelled", Some(&params)).into_bytes();
+            line.push(b'\n');
+            // A server that reads nothing does not read this either.
+            let _ = self.pipe.push(&line, Pace::Together);
         }
     }
 

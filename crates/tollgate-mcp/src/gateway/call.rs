@@ -1,6 +1,6 @@
 //! `tools/call`: the call walks the one path, with its client as the peer that is told and asked.
 
-use std::{borrow::Cow, pin::Pin, sync::Arc, task::Poll};
+use std::{borrow::Cow, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
@@ -19,6 +19,7 @@ use super::{
     rounds::{Round, SameCall, TakenUp},
     server::{Going, Reply},
     session::{Outlet, Session, UnderWay},
+    walk::{Stopped, Walk},
 };
 
 /// What a call brings.
@@ -91,15 +92,23 @@ impl Gateway {
         let peer = Arc::new(ClientPeer::live(from.session, from.client, from.outlet, from.meta));
         let scope = self.scope(from, peer.clone());
         let (gateway, stopped) = (self.clone(), token.clone());
-        let mut walk = Box::pin(async move { gateway.inner.gate.call_until(&scope, proposed, &token).await });
-        if let Poll::Ready(settled) = poll_once(walk.as_mut()) {
-            return Ok(Going::Done(self.reply(id, &settled, &peer)));
-        }
+        // Under way until it ends: also when the connection it came by does not last so long.
+        let begun = Walk::begin(async move {
+            let settled = gateway.inner.gate.call_until(&scope, proposed, &token).await;
+            drop(under_way);
+            settled
+        });
+        let walk = match begun {
+            Ok(settled) => return Ok(Going::Done(self.reply(id, &settled, &peer))),
+            Err(walk) => walk,
+        };
         let (gateway, id) = (self.clone(), Box::<str>::from(id.raw()));
         Ok(Going::On(Box::pin(async move {
-            let settled = walk.await;
-            drop(under_way);
-            let mut reply = gateway.reply(Id::again(&id), &settled, &peer);
+            let id = Id::again(&id);
+            let mut reply = match walk.await {
+                Ok(settled) => gateway.reply(id, &settled, &peer),
+                Err(Stopped) => stopped_with_gateway(id),
+            };
             reply.unwanted = stopped.is_cancelled();
             reply
         })))
@@ -119,13 +128,11 @@ impl Gateway {
         let peer = Arc::new(peer);
         let scope = self.scope(from, peer.clone());
         let (gateway, stop) = (self.clone(), token.clone());
-        let mut walk = Box::pin(async move { gateway.inner.gate.call_until(&scope, proposed, &token).await });
-        if let Poll::Ready(settled) = poll_once(walk.as_mut()) {
-            return Ok(Going::Done(self.reply(id, &settled, &peer)));
-        }
-        // On a task of its own, so that it comes to its end however its client takes it up, or not.
-        let round = Round::new(tokio::spawn(walk), asks, peer, stop);
-        Ok(self.going_on(id, same, round, under_way))
+        let begun = Walk::begin(async move { gateway.inner.gate.call_until(&scope, proposed, &token).await });
+        Ok(match begun {
+            Ok(settled) => Going::Done(self.reply(id, &settled, &peer)),
+            Err(walk) => self.going_on(id, same, Round::new(walk, asks, peer, stop), under_way),
+        })
     }
 
     fn taken_up(
@@ -152,11 +159,11 @@ impl Gateway {
             let (id, stopped) = (Id::again(&id), round.token().clone());
             let mut reply = tokio::select! {
                 biased;
-                settled = &mut round.done => match settled {
+                settled = &mut round.walk => match settled {
                     Ok(settled) => gateway.reply(id, &settled, &round.peer),
-                    Err(_) => Reply::error(Some(id), &RpcError::new(code::INTERNAL, "the call was stopped with the gateway")),
+                    Err(Stopped) => stopped_with_gateway(id),
                 },
-                Some(ask) = round.asks.recv() => {
+                ask = round.asks.next() => {
                     let asked = gateway.inner.rounds.park(same, ask, round);
                     Reply::result(id, |out| message::push(out, &asked))
                 }
@@ -263,7 +270,6 @@ fn is_traceparent(text: &str) -> bool {
         })
 }
 
-/// Polls once and not again from here: quick calls end without a task of their own.
-fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
-    future.poll(&mut std::task::Context::from_waker(std::task::Waker::noop()))
+fn stopped_with_gateway(id: Id<'_>) -> Reply {
+    Reply::error(Some(id), &RpcError::new(code::INTERNAL, "the call was stopped with the gateway"))
 }

@@ -22,6 +22,7 @@ mod message;
 mod revision;
 mod session;
 mod peer;
+mod walk;
 mod rounds;
 mod list;
 mod catalogue;

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use serde_json::{Value, json, value::RawValue};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tollgate::{
     BoxFuture,
     event::Progress,
@@ -18,6 +18,7 @@ use super::{
     revision::{Client, Era, Level, Meta},
     session::{Outlet, PATIENCE, Session, lock},
 };
+use crate::inbox::{Inbox, Reader};
 
 /// The client behind one call.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ enum Way {
     /// As requests, while the call goes on.
     Live(Arc<Session>),
     /// As the answer to its own request, which it then makes again.
-    Rounds { asks: mpsc::UnboundedSender<Ask>, brought: Mutex<Answers> },
+    Rounds { asks: Arc<Inbox<Ask>>, brought: Mutex<Answers> },
 }
 
 /// What a call wants to know before it can go on.
@@ -72,8 +73,8 @@ impl ClientPeer {
         outlet: &Arc<dyn Outlet>,
         meta: &Meta<'_>,
         brought: Answers,
-    ) -> (Self, mpsc::UnboundedReceiver<Ask>) {
-        let (asks, asked) = mpsc::unbounded_channel();
+    ) -> (Self, Reader<Ask>) {
+        let (asks, asked) = Inbox::new();
         (Self::new(client, outlet, meta, Way::Rounds { asks, brought: Mutex::new(brought) }), asked)
     }
 
@@ -120,7 +121,9 @@ impl Peer for ClientPeer {
                             .collect());
                     }
                     let (answer, answered) = oneshot::channel();
-                    asks.send(Ask { requests, answer }).map_err(|_| PeerFault::Gone)?;
+                    if !asks.push(Ask { requests, answer }) {
+                        return Err(PeerFault::Gone);
+                    }
                     let answered = tokio::time::timeout(PATIENCE, answered).await;
                     answered.map_err(|_| PeerFault::Gone)?.map_err(|_| PeerFault::Gone)
                 }

@@ -4,24 +4,22 @@ use std::{collections::HashMap, sync::Mutex, time::Instant};
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tollgate::{
-    Settled,
-    tool::{Answers, Caller, Requests},
-};
+use tollgate::tool::{Answers, Caller, Requests};
 
 use super::{
     message::RpcError,
     peer::Ask,
     random,
     session::{PATIENCE, lock},
+    walk::Walk,
 };
+use crate::inbox::Reader;
 
 /// A call that goes on beside the requests about it. Dropped, it is stopped.
 pub(crate) struct Round {
-    pub(crate) done: JoinHandle<Settled>,
-    pub(crate) asks: mpsc::UnboundedReceiver<Ask>,
+    pub(crate) walk: Walk,
+    pub(crate) asks: Reader<Ask>,
     pub(crate) peer: std::sync::Arc<super::peer::ClientPeer>,
     token: CancellationToken,
     _stop: DropGuard,
@@ -58,12 +56,12 @@ const MOST_PARKED: usize = 1024;
 
 impl Round {
     pub(crate) fn new(
-        done: JoinHandle<Settled>,
-        asks: mpsc::UnboundedReceiver<Ask>,
+        walk: Walk,
+        asks: Reader<Ask>,
         peer: std::sync::Arc<super::peer::ClientPeer>,
         token: CancellationToken,
     ) -> Self {
-        Self { done, asks, peer, token: token.clone(), _stop: token.drop_guard() }
+        Self { walk, asks, peer, token: token.clone(), _stop: token.drop_guard() }
     }
 
     pub(crate) fn token(&self) -> &CancellationToken {
@@ -84,7 +82,9 @@ impl SameCall {
 
 impl Rounds {
     /// Parks a call and gives the result that asks its client.
-    pub(crate) fn park(&self, call: SameCall, ask: Ask, round: Round) -> Value {
+    pub(crate) fn park(&self, call: SameCall, ask: Ask, mut round: Round) -> Value {
+        // It comes to its end however its client takes it up, or not.
+        round.walk.let_go();
         let state = random::id();
         let result = input_required(&ask.requests, &state);
         let mut parked = lock(&self.0);

@@ -8,21 +8,22 @@ use axum::{
 };
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use tokio::sync::mpsc;
 use tollgate::BoxFuture;
 
 use super::{
     Server, empty,
     headers::{self, SESSION, VERSION},
-    json, of_rpc,
-    stream::{self, Messages},
+    json, of_rpc, stream,
 };
-use crate::gateway::{
-    Identity,
-    message::{Id, Message, Request, RpcError, code},
-    revision::{Meta, STATELESS, WITH_SESSION},
-    server::{Going, Reply},
-    session::{Outlet, Session},
+use crate::{
+    gateway::{
+        Identity,
+        message::{Message, Request, RpcError, code},
+        revision::{Meta, STATELESS, WITH_SESSION},
+        server::{Going, Reply},
+        session::{Outlet, Session},
+    },
+    inbox::{Inbox, Reader},
 };
 
 /// How long a body may take to come.
@@ -112,18 +113,10 @@ impl Server {
                 &RpcError::invalid_request("the session was not begun"),
             );
         };
-        let (outlet, messages) = Messages::channel();
+        let (outlet, messages) = Inbox::new();
+        let outlet: Arc<dyn Outlet> = outlet;
         let going = self.gateway.answer(&session, &client, &request, &meta, &outlet);
-        // A session's call goes on when the connection it came by does not.
-        let going = match going {
-            Going::On(reply) => {
-                let task = tokio::spawn(reply);
-                let id = Box::<str>::from(id.raw());
-                Going::On(Box::pin(async move { task.await.unwrap_or_else(|_| stopped(&id)) }))
-            }
-            going => going,
-        };
-        self.respond(going, outlet, messages, Legacy::Yes).await
+        self.respond(going, messages, Legacy::Yes).await
     }
 
     fn initialize(&self, request: &Request<'_>, who: &Identity) -> Response<Body> {
@@ -161,9 +154,10 @@ impl Server {
             return of_rpc(StatusCode::BAD_REQUEST, Some(id), &error);
         }
         let session = self.sessions.shared(&self.gateway, who);
-        let (outlet, messages) = Messages::channel();
+        let (outlet, messages) = Inbox::new();
+        let outlet: Arc<dyn Outlet> = outlet;
         let going = self.gateway.answer(&session, &client, request, meta, &outlet);
-        self.respond(going, outlet, messages, Legacy::No).await
+        self.respond(going, messages, Legacy::No).await
     }
 
     /// The session a request names. Without a name there is nothing to do; a name that is none is gone.
@@ -188,13 +182,7 @@ impl Server {
     }
 
     /// As JSON where the answer is all there is to say, else as events.
-    async fn respond(
-        &self,
-        going: Going,
-        outlet: Arc<dyn Outlet>,
-        mut messages: mpsc::UnboundedReceiver<Vec<u8>>,
-        legacy: Legacy,
-    ) -> Response<Body> {
+    async fn respond(&self, going: Going, mut messages: Reader<Vec<u8>>, legacy: Legacy) -> Response<Body> {
         let mut answer: BoxFuture<'static, Reply> = match going {
             Going::Done(reply) => Box::pin(std::future::ready(reply)),
             Going::On(reply) => reply,
@@ -206,16 +194,15 @@ impl Server {
         let first = tokio::select! {
             biased;
             reply = &mut answer => {
-                let Ok(first) = messages.try_recv() else {
+                let Some(first) = messages.pop() else {
                     let status = legacy.status(reply.error);
                     return json(status, reply.body);
                 };
                 answer = Box::pin(std::future::ready(reply));
                 first
             }
-            Some(first) = messages.recv() => first,
+            first = messages.next() => first,
         };
-        drop(outlet);
         events(stream::until_answered(vec![first], messages, answer))
     }
 }
@@ -238,10 +225,6 @@ impl Legacy {
             _ => StatusCode::OK,
         }
     }
-}
-
-fn stopped(id: &str) -> Reply {
-    Reply::error(Some(Id::again(id)), &RpcError::new(code::INTERNAL, "the call was stopped with the gateway"))
 }
 
 pub(super) fn events(body: Body) -> Response<Body> {

@@ -4,33 +4,26 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::body::{Body, Bytes};
 use futures_util::stream;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tollgate::BoxFuture;
 
-use crate::gateway::{
-    message,
-    server::{Listening, Reply},
-    session::Outlet,
+use crate::{
+    gateway::{
+        message,
+        server::{Listening, Reply},
+        session::Outlet,
+    },
+    inbox::{Inbox, Reader},
 };
 
 /// How often a quiet stream says that it is still there.
 const STILL_HERE: Duration = Duration::from_secs(15);
 
 /// Where the messages of one request go until its answer is there.
-#[derive(Debug)]
-pub(super) struct Messages(mpsc::UnboundedSender<Vec<u8>>);
-
-impl Messages {
-    pub(super) fn channel() -> (Arc<dyn Outlet>, mpsc::UnboundedReceiver<Vec<u8>>) {
-        let (send, receive) = mpsc::unbounded_channel();
-        (Arc::new(Self(send)), receive)
-    }
-}
-
-impl Outlet for Messages {
+impl Outlet for Inbox<Vec<u8>> {
     fn send(&self, message: Vec<u8>) {
-        let _ = self.0.send(message);
+        self.push(message);
     }
 }
 
@@ -46,12 +39,12 @@ pub(super) fn event(message: &[u8]) -> Bytes {
 /// The messages of a request as they come, and its answer as the last of them.
 pub(super) fn until_answered(
     first: Vec<Vec<u8>>,
-    messages: mpsc::UnboundedReceiver<Vec<u8>>,
+    messages: Reader<Vec<u8>>,
     answer: BoxFuture<'static, Reply>,
 ) -> Body {
     struct State {
         first: std::vec::IntoIter<Vec<u8>>,
-        messages: mpsc::UnboundedReceiver<Vec<u8>>,
+        messages: Reader<Vec<u8>>,
         answer: Option<BoxFuture<'static, Reply>>,
         last: Option<Vec<u8>>,
     }
@@ -63,7 +56,7 @@ pub(super) fn until_answered(
         if let Some(answer) = &mut state.answer {
             let message = tokio::select! {
                 biased;
-                Some(message) = state.messages.recv() => Some(message),
+                message = state.messages.next() => Some(message),
                 reply = answer => {
                     state.answer = None;
                     state.last = Some(reply.body);
@@ -76,7 +69,7 @@ pub(super) fn until_answered(
             }
         }
         // Whatever was said before the answer goes before it.
-        if let Ok(message) = state.messages.try_recv() {
+        if let Some(message) = state.messages.pop() {
             return Some((Ok(event(&message)), state));
         }
         let last = state.last.take()?;
