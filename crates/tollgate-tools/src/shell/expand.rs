@@ -123,6 +123,31 @@ pub(super) fn is_plain(source: &str) -> bool {
     rest.is_empty() || word.is_some_and(plain)
 }
 
+/// True for lines in which nothing expands but plain values.
+pub(super) fn only_values(lines: &str) -> bool {
+    let mut rest = lines;
+    while let Some(at) = rest.find(['$', '`', '\\']) {
+        let (sign, after) = rest[at..].split_at(1);
+        let length = match after.chars().next() {
+            _ if sign != "$" => return false,
+            Some('{') => after.find('}').map_or(0, |close| close + 1),
+            Some(next) if expands(next) => {
+                after.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(after.len()).max(1)
+            }
+            _ => {
+                rest = after;
+                continue;
+            }
+        };
+        let (expansion, behind) = rest[at..].split_at_checked(1 + length).unwrap_or_default();
+        if !is_plain(expansion) {
+            return false;
+        }
+        rest = behind;
+    }
+    true
+}
+
 /// True for `$((…))` of numbers alone: a name in it could hold what runs.
 pub(super) fn is_sum(source: &str) -> bool {
     let inner = source.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))"));

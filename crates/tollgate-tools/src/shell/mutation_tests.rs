@@ -26,6 +26,7 @@ fn plain(read_only: bool) -> Vec<&'static str> {
             && !reaches.iter().any(|text| line.contains(text))
             && line.len() < 200
             && !line.trim().is_empty()
+            && !line.trim().ends_with(';')
     };
     LINES
         .iter()

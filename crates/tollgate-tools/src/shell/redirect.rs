@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{
-    Why,
+    Why, expand,
     walk::Walk,
     word::{Value, children},
 };
@@ -147,7 +147,7 @@ impl Walk<'_> {
                     return Err(odd("an end that is not clear"));
                 }
                 let lines = &source[first..at];
-                return if quoted || !lines.contains(['$', '`', '\\']) {
+                return if quoted || expand::only_values(lines) {
                     Ok(())
                 } else {
                     if let Some(body) = body {

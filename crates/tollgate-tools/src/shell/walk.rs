@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::{
     Analysis, Leaf, Why,
-    word::{Value, children},
+    word::{Value, children, trimmed},
 };
 
 /// What was found so far.
@@ -200,7 +200,7 @@ impl<'s> Walk<'s> {
 
     /// A substitution: what runs inside runs in a shell of its own.
     pub(super) fn substitution(&mut self, node: Node<'_>, open: &[&str], close: &str) -> Result<(), Why> {
-        let source = self.slice(node);
+        let source = trimmed(self.slice(node));
         let closed = source.ends_with(close) && open.iter().any(|open| source.starts_with(open));
         if !closed {
             // What it runs is still told to whoever decides.
@@ -225,14 +225,18 @@ impl<'s> Walk<'s> {
     pub(super) fn gaps(&mut self, node: Node<'_>) {
         // A line that ends inside a simple command ends the command, whatever the grammar made of it.
         let one_line = matches!(node.kind(), "command" | "file_redirect" | "herestring_redirect");
-        let is_gap = |text: &str| is_blank(text) && !(one_line && text.replace("\\\n", "").contains('\n'));
-        let mut end = node.start_byte();
-        let mut blank = true;
+        let (mut end, mut word, mut blank) = (node.start_byte(), false, true);
+        let mut look = |from: usize, to: usize, words: bool| {
+            let gap = self.between(from, to).replace("\\\n", "");
+            // A continued line with no blank at either end makes one word of two, whatever the grammar made of it.
+            let joins = words && gap.is_empty() && from != to;
+            blank &= is_blank(&gap) && !joins && !(one_line && gap.contains('\n'));
+        };
         for child in children(node) {
-            blank &= is_gap(self.between(end, child.start_byte()));
-            end = child.end_byte();
+            look(end, child.start_byte(), word && child.is_named());
+            (end, word) = (child.end_byte(), child.is_named());
         }
-        blank &= is_gap(self.between(end, node.end_byte()));
+        look(end, node.end_byte(), word);
         if !blank {
             self.note(Err(Why::Syntax("a part of it is not grammar".to_owned())));
         }
@@ -334,9 +338,8 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Blanks and continued lines.
 fn is_blank(text: &str) -> bool {
-    text.is_empty() || text.replace("\\\n", "").bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n'))
+    text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n'))
 }
 
 fn unique<T: Clone + Eq + std::hash::Hash>(list: &mut Vec<T>) {

@@ -100,6 +100,10 @@ impl Walk<'_> {
 
     fn piece(&mut self, node: Node<'_>, pieces: &mut Pieces) -> Result<(), Why> {
         let source = self.slice(node);
+        // Outside quotes a blank ends the word, whatever the grammar made of it.
+        if source.len() != trimmed(source).len() {
+            return Err(Why::Syntax(format!("`{source}` falls apart")));
+        }
         match node.kind() {
             "word" | "number" | "variable_name" | "special_variable_name" => {
                 pieces.glob |= expand::unquoted(source, &mut pieces.text)?;
@@ -145,7 +149,9 @@ impl Walk<'_> {
         }
         let (mut at, last) = (node.start_byte() + 1, node.end_byte() - 1);
         for child in children(node).filter(|child| child.is_named() && child.kind() != "string_content") {
-            expand::double_quoted(self.between(at, child.start_byte()), &mut pieces.text)?;
+            // The grammar takes blanks before an expansion for a part of it; they are text.
+            let blanks = self.slice(child).len() - trimmed(self.slice(child)).len();
+            expand::double_quoted(self.between(at, child.start_byte() + blanks), &mut pieces.text)?;
             self.expansion(child, Quoted::Yes, pieces)?;
             at = child.end_byte();
         }
@@ -153,7 +159,10 @@ impl Walk<'_> {
     }
 
     fn expansion(&mut self, node: Node<'_>, quoted: Quoted, pieces: &mut Pieces) -> Result<(), Why> {
-        let source = self.slice(node);
+        let source = match quoted {
+            Quoted::Yes => trimmed(self.slice(node)),
+            Quoted::No => self.slice(node),
+        };
         let splits = matches!(quoted, Quoted::No);
         match node.kind() {
             "simple_expansion" | "expansion" => {
@@ -222,6 +231,11 @@ impl Pieces {
             _ => self.unknown(unquoted),
         }
     }
+}
+
+/// Without the blanks it begins with.
+pub(super) fn trimmed(source: &str) -> &str {
+    source.trim_start_matches([' ', '\t', '\n'])
 }
 
 const SPLITS: [char; 6] = [' ', '\t', '\n', '*', '?', '['];

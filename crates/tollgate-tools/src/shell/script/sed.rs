@@ -123,9 +123,22 @@ impl Reader<'_> {
                 self.blanks();
                 self.rest = self.rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
             }
+            'a' | 'i' | 'c' => return self.text(),
             other => return Err(format!("the command `{other}`")),
         }
         self.end()
+    }
+
+    /// Text to the end of the line, whatever it holds. A backslash could make it longer than the line.
+    fn text(&mut self) -> Result<(), String> {
+        let (line, after) = self.rest.split_at(self.rest.find('\n').unwrap_or(self.rest.len()));
+        let text = line.trim_start_matches([' ', '\t']);
+        let text = text.strip_prefix('\\').unwrap_or(text);
+        if text.trim().is_empty() || text.contains('\\') {
+            return Err("text of more than one line".to_owned());
+        }
+        self.rest = after;
+        Ok(())
     }
 
     /// After a command: its end, and nothing that could belong to it.

@@ -46,6 +46,11 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program { options: "-p -S", builtin: true, ..program("umask") },
     Program { builtin: true, ..program("times") },
+    Program { options: "-d -m -s", operands: Words(ANY), builtin: true, ..program("help") },
+    // Absent: -x, which runs a command.
+    Program { options: "-l -n -p -r -s", builtin: true, ..program("jobs") },
+    // Absent: -c, which forgets them.
+    Program { options: "-l -p -v", builtin: true, ..program("dirs") },
     Program {
         operands: Words(1),
         builtin: true,

@@ -248,6 +248,13 @@ const COMMANDS: &[Program] = &[
         ..program("apply")
     },
     Program { options: "--build-options", ..program("version") },
+    Program { options: "-l", operands: Words(1), ..program("var") },
+    // A word would start the viewer of the configuration's choice.
+    Program {
+        options: "-a -c -g --all --config --guides --no-aliases --no-external-commands --no-verbose",
+        needs: "-a -c -g --all --config --guides",
+        ..program("help")
+    },
 ];
 
 const LIST_REVISIONS: &str = "-n= -E -F -P -i -g --all --branches? --tags? --remotes? --glob= --exclude= --not --count --objects --objects-edge \

@@ -89,6 +89,37 @@ pub(super) const PROGRAMS: &[Program] = &[
         operands: Words(ANY),
         ..program("journalctl")
     },
+    // Absent: -K (ends connections), -D (writes), -F, -N, -r and filters, which look names up over the network.
+    Program {
+        options: "-0 -4 -6 -a -b -d -e -f= -A= -H -i -l -m -n -o -O -p -Q -s -S -t -u -w -x --all --dccp --extended --family= --info --ipv4 \
+                  --ipv6 --listening --memory --no-header --no-queues --numeric --oneline --options --packet --processes --query= --raw \
+                  --sctp --summary --tcp --udp --unix",
+        ..program("ss")
+    },
+    // Without -n it looks names up over the network. Absent: -c, which never ends.
+    Program {
+        options: "-4 -6 -a -e -g -i -l -n -o -p -r -s -t -u -v -w -W -x --all --extend --groups --inet --inet6 --interfaces --listening \
+                  --numeric --program --programs --raw --route --statistics --tcp --timers --udp --unix --verbose --wide",
+        needs: "-n --numeric",
+        ..program("netstat")
+    },
+    // Absent: -d, which looks names up over the network.
+    Program {
+        options: "-a -f=r -F -i -n= -R -s= -t= -w -x --file=r --fulltimes --fullnames --limit= --nohostname --since= --system --until= \
+                  --time-format=",
+        operands: Words(ANY),
+        digits: true,
+        ..program("last")
+    },
+    Program {
+        options: "-a -c -d -i -r -s --all --codename --description --id --release --short",
+        ..program("lsb_release")
+    },
+    Program {
+        options: "-a -d -e -l -r -s= -w --and --exact --long --regex --sections= --wildcard",
+        operands: Words(ANY),
+        ..program("whatis apropos")
+    },
     Program { freedom: Pure, ..program("sleep") },
     Program { options: "-0 --null", operands: Words(ANY), ..program("printenv") },
     Program {

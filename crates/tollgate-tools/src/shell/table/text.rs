@@ -210,6 +210,12 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..program("iconv")
     },
     Program { operands: Paths(1), freedom: Harmless, ..program("tsort") },
+    Program {
+        options: "-a -C? -e= -f= -i= -o= -s= -S= -W= -x --check-sourced --color? --enable= --exclude= --external-sources --format= \
+                  --include= --norc --severity= --shell= --wiki-link-count=",
+        operands: Paths(ANY),
+        ..program("shellcheck")
+    },
     // Absent: -o, --output.
     Program {
         options: "-e -i= -n= -r -z --echo --input-range= --head-count= --random-source=r --repeat --zero-terminated",

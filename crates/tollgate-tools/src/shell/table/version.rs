@@ -20,6 +20,10 @@ pub(super) const PROGRAMS: &[(&str, &str)] = &[
          haproxy gpg gpg2 bc dc m4 autoconf automake libtool pkg-config patch ed ex entr watch parallel xargs nohup setsid",
         "--version",
     ),
+    (
+        "chgrp chmod chown cp csplit install ln mkdir mkfifo mknod mktemp mv rm rmdir shred split touch truncate unlink",
+        "--version --help",
+    ),
     ("go", "version"),
     ("openssl", "version"),
     ("kubectl", "--help"),
