@@ -193,11 +193,35 @@ fn a_schema_that_refers_to_itself_without_end_cannot_be_registered() {
         json!({"allOf": [{"anyOf": [{"$ref": "#"}]}]}),
         json!({"type": "object", "properties": {"a": {"not": {"$ref": "#/properties/a"}}}}),
         json!({"type": "object", "if": {"$ref": "#"}}),
+        // By any name a schema can be called.
+        json!({"type": "object", "properties": {"a": {"$ref": "#x"}}, "$defs": {"x": {"$anchor": "x", "$ref": "#x"}}}),
+        json!({"type": "object", "properties": {"a": {"$ref": "urn:x"}}, "$defs": {"x": {"$id": "urn:x", "not": {"$ref": "urn:x"}}}}),
+        json!({"type": "object", "properties": {"a": {"$dynamicAnchor": "x", "allOf": [{"$dynamicRef": "#x"}]}}}),
+        json!({"$schema": "https://json-schema.org/draft/2019-09/schema", "type": "object", "anyOf": [{"$recursiveRef": "#"}]}),
+        json!({"type": "object", "dependentSchemas": {"a": {"$ref": "#"}}}),
     ];
     for schema in loops {
         let error = register(schema.clone()).map(|_| ()).unwrap_err();
         let endless = matches!(error, RegistryError::Schema { source: BadSchema::Endless(_), .. });
         assert!(endless, "{schema}: {error}");
+    }
+}
+
+#[test]
+fn a_schema_that_looks_at_one_value_in_ways_without_number_cannot_be_registered() {
+    let chain = |length: usize, link: &dyn Fn(String) -> Value| {
+        let mut links: serde_json::Map<_, _> =
+            (0..length).map(|at| (format!("d{at}"), link(format!("#/$defs/d{}", at + 1)))).collect();
+        links.insert(format!("d{length}"), json!({"type": "object"}));
+        json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": links})
+    };
+    let twice = |next: String| json!({"allOf": [{"$ref": next}, {"$ref": next}]});
+    let once = |next: String| json!({"$ref": next});
+    assert!(register(chain(6, &twice)).is_ok() && register(chain(50, &once)).is_ok());
+    for schema in [chain(40, &twice), chain(50_000, &once)] {
+        let error = register(schema).map(|_| ()).unwrap_err();
+        let many = matches!(error, RegistryError::Schema { source: BadSchema::TooManyWays(_), .. });
+        assert!(many, "{error}");
     }
 }
 

@@ -31,10 +31,12 @@ fn main() {
     if let Some(folder) = std::env::args().skip_while(|arg| arg != "--play").nth(1) {
         return server::play(&PathBuf::from(folder));
     }
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mcp.jsonl");
-    let file = std::env::var("MCP_CORPUS").unwrap_or_else(|_| data.to_owned());
+    // The first set came with the task the program is for; the second was written against the program itself.
+    let sets = ["mcp.jsonl", "mcp_second.jsonl"]
+        .map(|set| format!("{}/tests/data/{set}", env!("CARGO_MANIFEST_DIR")));
+    let sets = std::env::var("MCP_CORPUS").map_or_else(|_| sets.to_vec(), |other| vec![other]);
     let only = std::env::var("MCP_CASE").ok();
-    let text = std::fs::read_to_string(&file).expect("the corpus");
+    let text: String = sets.iter().map(|set| std::fs::read_to_string(set).expect("the corpus")).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

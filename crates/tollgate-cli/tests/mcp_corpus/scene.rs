@@ -39,6 +39,12 @@ struct Facts {
     connected_ms: u128,
     call_ms: u128,
     settled: Vec<Settled>,
+    /// What became of a second call, where the case makes one.
+    again: Option<Settled>,
+    /// Whether each of its tools is asked about where no rule speaks.
+    needs_permission: bool,
+    /// Why something was set aside, and why the server is not there.
+    reasons: String,
     /// What reached the server before and after a change.
     executed: usize,
     executed_after_change: usize,
@@ -93,6 +99,9 @@ impl Scene {
             facts.settled.push(call(&gate, label, &args).await);
         }
         facts.call_ms = began.elapsed().as_millis();
+        if let (Some(args), Some(label)) = (steps.iter().find_map(|step| step.get("again")), calls.first()) {
+            facts.again = Some(call(&gate, label, args).await);
+        }
         if has("crash_loop") {
             for _ in 0..8 {
                 upstreams.connect(Wanted::All).await;
@@ -158,6 +167,8 @@ impl Scene {
         let own = |label: &str| label.starts_with(&format!("{}__", self.name));
         for (label, spec) in snapshot.reachable(None).filter(|(label, _)| own(label)) {
             facts.visible.push(label.to_string());
+            facts.needs_permission =
+                spec.requires_permission && (facts.needs_permission || facts.visible.len() == 1);
             facts.descriptions.push(format!("{} {}", spec.description, spec.input_schema.to_string()));
         }
         facts.in_prompt = snapshot.offered(None).filter(|(label, _)| own(label)).count();
@@ -168,7 +179,9 @@ impl Scene {
         let status = status.iter().find(|status| status.name == self.name).expect("its status");
         facts.flagged = status.tools.iter().any(|tool| !tool.warnings.is_empty());
         let again = upstreams.register(Registry::new()).set_aside;
-        facts.aside = again.iter().filter(|aside| aside.server == self.name).count();
+        let own_aside: Vec<_> = again.iter().filter(|aside| aside.server == self.name).collect();
+        facts.aside = own_aside.len();
+        facts.reasons = format!("{own_aside:?} {:?}", status.health.reason());
         facts.provider_valid = Provider::ALL.into_iter().all(|provider| {
             let offer = snapshot.wire(Target { provider, strict: false }, None);
             offer.tools.iter().all(|tool| tool.name.len() <= 64)
@@ -204,8 +217,10 @@ fn judge(case: &Value, facts: &Facts, own: &Path) -> Vec<String> {
                 .map(Vec::len)
                 .max()
                 .unwrap_or_default();
+            // Where the case names those that stay, that is looked at below.
+            let named = case["input"]["expect"].get("visible").is_some();
             must(
-                facts.aside > 0 && facts.visible.len() < listed.max(1),
+                facts.aside > 0 && (named || facts.visible.len() < listed.max(1)),
                 format!("it is set aside: {:?}", facts.visible),
             );
         }
@@ -257,6 +272,18 @@ fn judge(case: &Value, facts: &Facts, own: &Path) -> Vec<String> {
             "prompt_tools_max" => at_most(facts.in_prompt) && !facts.visible.is_empty(),
             "orphans" => children(own).iter().all(|child| gone(child)),
             "flagged" => facts.flagged,
+            "status" => word(facts.settled.first()) == *wanted,
+            "again" => word(facts.again.as_ref()) == *wanted,
+            "call_ms_max" => facts.call_ms as u64 <= number,
+            "visible" => {
+                let own = facts.visible.iter().filter_map(|label| Some(label.split_once("__")?.1));
+                json!(own.collect::<Vec<_>>()) == *wanted
+            }
+            "needs_permission" => facts.needs_permission == (*wanted == true),
+            "told" => wanted.as_str().is_some_and(|words| told(facts).contains(words)),
+            "not_told" => wanted.as_str().is_some_and(|words| !told(facts).contains(words)),
+            "aside_max" => at_most(facts.aside),
+            "clean" => !told(facts).chars().any(hidden),
             "distinct" => facts.others_visible && !facts.visible.is_empty(),
             _ => false,
         };
@@ -277,6 +304,17 @@ fn judge(case: &Value, facts: &Facts, own: &Path) -> Vec<String> {
         );
     }
     wrong
+}
+
+fn word(settled: Option<&Settled>) -> Value {
+    settled.map_or(Value::Null, |settled| json!(settled.status()))
+}
+
+/// Everything that a model or a person reads of it.
+fn told(facts: &Facts) -> String {
+    let settled = facts.settled.iter().chain(&facts.again);
+    let settled: Vec<_> = settled.map(|settled| json!(settled).to_string()).collect();
+    format!("{} {}", settled.join("\n"), facts.reasons)
 }
 
 /// The most memory this process ever held.

@@ -16,7 +16,11 @@ struct Server {
     folder: PathBuf,
     /// Which of the lists is given next; a notice or a new start goes on to the next one.
     list: usize,
+    /// How many calls came: each has its own step, and the last one serves the rest.
+    calls: usize,
     pending: Vec<Value>,
+    /// Calls that wait for the answer to a question of ours.
+    asking: Vec<Value>,
 }
 
 /// Plays the steps in `folder/steps.json` until stdin ends.
@@ -26,7 +30,14 @@ pub(crate) fn play(folder: &Path) {
     let starts = count(folder, "start");
     note(folder, "start");
     note(folder, &format!("pid {}", std::process::id()));
-    let mut server = Server { steps, folder: folder.to_owned(), list: starts, pending: Vec::new() };
+    let mut server = Server {
+        steps,
+        folder: folder.to_owned(),
+        list: starts,
+        calls: 0,
+        pending: Vec::new(),
+        asking: Vec::new(),
+    };
     if server.step("crash_loop").and_then(Value::as_u64).is_some_and(|times| (starts as u64) < times) {
         eprintln!("cannot bind the port");
         std::process::exit(1);
@@ -46,11 +57,11 @@ pub(crate) fn play(folder: &Path) {
 impl Server {
     fn take(&mut self, message: &Value) {
         let Some(method) = message["method"].as_str() else {
-            // An answer to what we asked.
-            return note(
-                &self.folder,
-                &format!("answer {}", message["result"]["action"].as_str().unwrap_or("none")),
-            );
+            // An answer to what we asked: whoever waits for it is told it.
+            let action = message["result"]["action"].as_str().unwrap_or("none");
+            note(&self.folder, &format!("answer {action}"));
+            let told = message.get("result").or(message.get("error")).cloned().unwrap_or_default();
+            return self.asking.drain(..).for_each(|call| say(&answer(&call, text(&told.to_string()))));
         };
         note(&self.folder, method);
         if message.get("id").is_none() {
@@ -60,7 +71,10 @@ impl Server {
             return;
         }
         match method {
-            "initialize" if self.on("initialize").is_some_and(|step| step["hang"] == true) => {}
+            "initialize" | "server/discover" if self.on(method).is_some() => {
+                let step = self.on(method).cloned().unwrap_or_default();
+                self.reply(&step, message);
+            }
             "initialize" => say(&answer(
                 message,
                 json!({"protocolVersion": "2025-06-18", "serverInfo": {"name": "x", "version": "1"},
@@ -99,11 +113,37 @@ impl Server {
             let tool = |at| json!({"name": format!("tool_{at}"), "description": words, "inputSchema": {"type": "object"}});
             return say(&answer(message, json!({"tools": (0..count).map(tool).collect::<Vec<_>>()})));
         }
+        if let Some(depth) = step["gen"]["schema_depth"].as_u64() {
+            let (open, close) = ("{\"items\":".repeat(depth as usize), "}".repeat(depth as usize));
+            let deep = format!(r#"{{"type":"object","properties":{{"q":{open}{{}}{close}}}}}"#);
+            let tools = format!(
+                r#"[{{"name":"deep","inputSchema":{deep}}},{{"name":"lookup","inputSchema":{{"type":"object"}}}}]"#
+            );
+            let id = &message["id"];
+            return out(
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"tools\":{tools}}}}}\n").as_bytes()
+            );
+        }
+        // Pages: what is said to each cursor, and `*` for any other.
+        let cursor = message["params"]["cursor"].as_str().unwrap_or("-");
+        if let Some(page) = step.get("pages").and_then(|pages| pages.get(cursor).or(pages.get("*"))) {
+            let page = page.to_string().replace("{n}", &count(&self.folder, "tools/list").to_string());
+            return self.reply(&serde_json::from_str(&page).expect("a page"), message);
+        }
         self.reply(step, message);
     }
 
     fn call(&mut self, message: &Value) {
-        let step = self.on("tools/call").cloned().unwrap_or(Value::Null);
+        let steps: Vec<_> = self.steps.iter().filter(|step| step["on"] == "tools/call").collect();
+        let step = steps.get(self.calls.min(steps.len().saturating_sub(1)));
+        let step = step.map(|step| (*step).clone()).unwrap_or_default();
+        self.calls += 1;
+        if let Some(question) = step.get("ask") {
+            self.asking.push(message.clone());
+            return say(
+                &json!({"jsonrpc": "2.0", "id": "ours", "method": question["method"], "params": question["params"]}),
+            );
+        }
         if let Some(bytes) = step["gen"]["text_bytes"].as_u64() {
             let head = format!(
                 "{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"",
@@ -138,6 +178,24 @@ impl Server {
 
     /// What a step says to do about a request.
     fn reply(&self, step: &Value, message: &Value) {
+        let filled = |raw: &str| {
+            let mut raw = raw.replace("{id}", &message["id"].to_string());
+            for (mark, fill) in step["fills"].as_object().into_iter().flatten() {
+                let times = fill[1].as_u64().unwrap_or(1) as usize;
+                raw = raw.replace(mark, &fill[0].as_str().unwrap_or_default().repeat(times));
+            }
+            raw
+        };
+        if let Some(pause) = step["delay_ms"].as_u64() {
+            std::thread::sleep(std::time::Duration::from_millis(pause));
+        }
+        for raw in step["before"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            (0..step["times"].as_u64().unwrap_or(1)).for_each(|_| out(filled(raw).as_bytes()));
+        }
+        if let Some(hex) = step["write_hex"].as_str() {
+            let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).expect("a byte");
+            return out(&(0..hex.len()).step_by(2).map(byte).collect::<Vec<_>>());
+        }
         if step["hang"] == true {
             return;
         }
@@ -145,7 +203,7 @@ impl Server {
             std::process::exit(i32::try_from(code).unwrap_or(1));
         }
         if let Some(raw) = step["write"].as_str() {
-            return out(raw.as_bytes());
+            return out(filled(raw).as_bytes());
         }
         let reply = match step.get("error") {
             Some(error) => json!({"jsonrpc": "2.0", "id": message["id"], "error": error}),

@@ -87,9 +87,9 @@ fn item(block: &Value, blocks: Blocks) -> Result<Item, Failure> {
         },
         Some("image") => picture(field("mimeType"), field("data")),
         Some("audio") => {
-            let data = bytes(field("data"), "audio")?;
+            let bytes = decoded(field("data"), "audio")?.len();
             let mime = field("mimeType").unwrap_or("of no known kind");
-            Ok(Item::Text { text: format!("[sound, {mime}, {data} bytes: not shown]") })
+            Ok(Item::Text { text: format!("[sound, {mime}, {bytes} bytes: not shown]") })
         }
         Some("resource") => match block.get("resource") {
             Some(resource) => embedded(resource),
@@ -102,12 +102,29 @@ fn item(block: &Value, blocks: Blocks) -> Result<Item, Failure> {
 }
 
 fn picture(mime: Option<&str>, data: Option<&str>) -> Result<Item, Failure> {
-    bytes(data, "an image")?;
-    match mime.filter(|mime| mime.starts_with("image/") && mime.len() < 80) {
-        Some(mime) => Ok(Item::Image { mime: mime.to_owned(), data: data.unwrap_or_default().into() }),
-        None => Err(odd("an image of no kind that is known")),
+    let bytes = decoded(data, "an image")?;
+    let Some(mime) = mime.filter(|mime| mime.starts_with("image/") && mime.len() < 80) else {
+        return Err(odd("an image of no kind that is known"));
+    };
+    let known = SIGNATURES.iter().any(|(kind, _)| *kind == mime);
+    let really = SIGNATURES.iter().find(|(_, signature)| bytes.starts_with(signature)).map(|(kind, _)| *kind);
+    match really {
+        // Of these kinds one taken for another is refused by whoever is shown it: it goes by what it is.
+        Some(really) if known => {
+            Ok(Item::Image { mime: really.to_owned(), data: data.unwrap_or_default().into() })
+        }
+        None if known || bytes.is_empty() => Err(odd(&format!("an image that is marked {mime} and is none"))),
+        _ => Ok(Item::Image { mime: mime.to_owned(), data: data.unwrap_or_default().into() }),
     }
 }
+
+/// How pictures of the kinds that models take begin.
+const SIGNATURES: [(&str, &[u8]); 4] = [
+    ("image/png", b"\x89PNG"),
+    ("image/jpeg", b"\xff\xd8\xff"),
+    ("image/gif", b"GIF8"),
+    ("image/webp", b"RIFF"),
+];
 
 /// Whole text of a resource, or its picture; other bytes by what they are.
 fn embedded(resource: &Value) -> Result<Item, Failure> {
@@ -118,7 +135,7 @@ fn embedded(resource: &Value) -> Result<Item, Failure> {
             picture(field("mimeType"), Some(blob))
         }
         (None, Some(blob)) => {
-            let size = bytes(Some(blob), "a resource")?;
+            let size = decoded(Some(blob), "a resource")?.len();
             Ok(Item::Json {
                 json: json!({"uri": field("uri"), "mimeType": field("mimeType"), "bytes": size, "blob": blob}),
             })
@@ -127,13 +144,10 @@ fn embedded(resource: &Value) -> Result<Item, Failure> {
     }
 }
 
-/// How many bytes a base64 text stands for; an error where it is none.
-fn bytes(data: Option<&str>, of: &str) -> Result<usize, Failure> {
+/// The bytes a base64 text stands for; an error where it is none.
+fn decoded(data: Option<&str>, of: &str) -> Result<Vec<u8>, Failure> {
     let data = data.ok_or_else(|| odd(&format!("{of} without its data")))?;
-    BASE64_STANDARD
-        .decode(data)
-        .map(|bytes| bytes.len())
-        .map_err(|_| odd(&format!("the data of {of} is no base64")))
+    BASE64_STANDARD.decode(data).map_err(|_| odd(&format!("the data of {of} is no base64")))
 }
 
 fn text_of(item: &Item) -> String {
@@ -154,6 +168,9 @@ fn odd(why: &str) -> Failure {
 mod tests {
     use super::*;
 
+    /// How a PNG picture begins.
+    const PNG: &str = "iVBORw0KGgo=";
+
     fn settle(answer: &Value) -> Result<Vec<Item>, String> {
         let settled = Answer::read(&answer.to_string()).and_then(|answer| answer.settle(Blocks::ForModels));
         settled.map(|output| output.items).map_err(|failure| failure.message.clone())
@@ -162,9 +179,9 @@ mod tests {
     #[test]
     fn every_kind_of_content_is_carried_as_what_it_is() {
         let text = |text: &str| Item::Text { text: text.to_owned() };
-        let image = Item::Image { mime: "image/png".to_owned(), data: "AAAA".into() };
+        let image = Item::Image { mime: "image/png".to_owned(), data: PNG.into() };
         let (png, file) = (
-            json!({"type": "image", "data": "AAAA", "mimeType": "image/png"}),
+            json!({"type": "image", "data": PNG, "mimeType": "image/jpeg"}),
             json!({"uri": "file:///a", "text": "x"}),
         );
         for (answer, items) in [
@@ -179,7 +196,7 @@ mod tests {
                 vec![Item::Json { json: file.clone() }],
             ),
             (
-                json!({"content": [{"type": "resource", "resource": {"uri": "u", "mimeType": "image/png", "blob": "AAAA"}}]}),
+                json!({"content": [{"type": "resource", "resource": {"uri": "u", "mimeType": "image/png", "blob": PNG}}]}),
                 vec![image],
             ),
             (
@@ -199,7 +216,9 @@ mod tests {
             json!({"content": "text"}),
             json!({"content": [{"type": "text"}]}),
             json!({"content": [{"type": "image", "data": "@@not-base64@@", "mimeType": "image/png"}]}),
-            json!({"content": [{"type": "image", "data": "AAAA", "mimeType": "text/html"}]}),
+            json!({"content": [{"type": "image", "data": PNG, "mimeType": "text/html"}]}),
+            json!({"content": [{"type": "image", "data": "PGh0bWw+", "mimeType": "image/png"}]}),
+            json!({"content": [{"type": "image", "data": "", "mimeType": "image/svg+xml"}]}),
             json!({"content": [{"text": "a"}]}),
             json!({"content": [], "resultType": "task"}),
         ] {

@@ -188,10 +188,20 @@ impl Outgoing<'_> {
                 let said: String = message.chars().take(2000).collect();
                 Failure::fatal(format!("The server {server} refused the call: {said}")).untrusted()
             }
-            Fault::TooLarge(limit) => Failure::fatal(format!(
-                "The server {server} answered with more than {limit} bytes; the answer was dropped."
-            ))
-            .with_hint("The call has run. Ask for less, or for a part."),
+            Fault::TooLarge { bytes, limit } => {
+                // It was read away to its end: the connection goes on, and is well.
+                self.upstream.is_well();
+                let size =
+                    bytes.map_or_else(|| "more than is taken".to_owned(), |bytes| format!("{bytes} bytes"));
+                let message = format!(
+                    "The server {server} answered with {size}; up to {limit} are taken, and the answer was dropped."
+                );
+                let hint = format!(
+                    "The call has run: do not repeat it as it is. Ask for less or for a part; a person can let more \
+                     through with `max_message_bytes` in [mcp.servers.{server}]."
+                );
+                Failure::fatal(message).with_hint(hint)
+            }
             Fault::Malformed(why) => {
                 self.in_doubt(format!("The answer of the server {server} could not be understood: {why}."))
             }

@@ -6,6 +6,7 @@ mod diff;
 mod pins;
 mod answer;
 mod life;
+mod listing;
 mod upstream;
 mod call;
 mod tool;

@@ -81,15 +81,18 @@ impl PinStore {
         reached_by: &str,
         new: impl IntoIterator<Item = &'a Definition>,
     ) -> Result<(), PinFault> {
-        self.change(|all| {
+        let added = self.change(|all| {
             let pinned = all.entry(server.as_str().to_owned()).or_default();
-            if pinned.reached_by.is_empty() {
+            let (before, nameless) = (pinned.tools.len(), pinned.reached_by.is_empty());
+            if nameless {
                 reached_by.clone_into(&mut pinned.reached_by);
             }
             for definition in new {
                 pinned.tools.entry(definition.name.as_str().to_owned()).or_insert_with(|| pin(definition));
             }
-        })
+            nameless || pinned.tools.len() > before
+        });
+        added.map(drop)
     }
 
     /// Pins a server as it is now, in the place of what was.
@@ -99,11 +102,13 @@ impl PinStore {
         reached_by: &str,
         tools: impl IntoIterator<Item = &'a Definition>,
     ) -> Result<(), PinFault> {
-        self.change(|all| {
+        let replaced = self.change(|all| {
             let tools = tools.into_iter().map(|tool| (tool.name.as_str().to_owned(), pin(tool)));
             let pinned = Pinned { reached_by: reached_by.to_owned(), tools: tools.collect() };
             all.insert(server.as_str().to_owned(), pinned);
-        })
+            true
+        });
+        replaced.map(drop)
     }
 
     fn read(&self) -> Result<All, PinFault> {
@@ -122,8 +127,8 @@ impl PinStore {
         serde_json::from_str(&text).map_err(|error| self.fault(&error))
     }
 
-    /// Reads, changes and writes as one step, also between processes.
-    fn change<T>(&self, change: impl FnOnce(&mut All) -> T) -> Result<T, PinFault> {
+    /// Reads, changes and writes as one step, also between processes. Written where `change` says that it did.
+    fn change(&self, change: impl FnOnce(&mut All) -> bool) -> Result<bool, PinFault> {
         if let Some(memory) = &self.memory {
             return Ok(change(&mut memory.lock().unwrap_or_else(PoisonError::into_inner)));
         }
@@ -132,16 +137,15 @@ impl PinStore {
         let lock = private().open(self.file.with_extension("lock")).map_err(|error| self.fault(&error))?;
         lock.lock().map_err(|error| self.fault(&error))?;
         let mut all = self.read()?;
-        let before = all.clone();
-        let done = change(&mut all);
-        if all != before {
+        let changed = change(&mut all);
+        if changed {
             self.write(&all)?;
         }
-        Ok(done)
+        Ok(changed)
     }
 
     fn write(&self, all: &All) -> Result<(), PinFault> {
-        let text = serde_json::to_vec_pretty(all).map_err(|error| self.fault(&error))?;
+        let text = serde_json::to_vec(all).map_err(|error| self.fault(&error))?;
         let beside = self.file.with_extension(format!("{:x}.new", std::process::id()));
         let written = (|| {
             let mut file = private().truncate(true).open(&beside)?;

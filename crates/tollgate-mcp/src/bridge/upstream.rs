@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
 use tokio::{sync::watch, time::Instant};
 use tollgate::launch::Launcher;
 
@@ -17,11 +16,12 @@ use super::{
     definition::Definition,
     diff::diff,
     life::{Failures, Health},
+    listing::Listing,
     pins::{PinStore, Pinned, reached_by},
 };
 use crate::{
     auth::Login,
-    client::{Connection, Fault, Host, Reach, Request, Session, Tail, connect, header_fault},
+    client::{Connection, Fault, Host, Reach, Session, Tail, connect},
     config::{Endpoint, Generation, ServerConfig},
 };
 
@@ -93,8 +93,7 @@ pub(super) struct Down {
     pub(super) wants_login: bool,
 }
 
-/// List requests of one server: pages of a list, and the pause between two lists.
-const MOST_PAGES: usize = 100;
+/// The pause between two lists of one server.
 const COALESCE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
@@ -203,57 +202,13 @@ impl Upstream {
         Ok((connection, listed))
     }
 
-    /// Asks for the whole list, page by page, and compares it with the pins.
+    /// Asks for the whole list and compares it with the pins.
     async fn list(&self, session: &Arc<Session>) -> Result<Listed, Fault> {
-        let limits = &self.config.limits;
-        let mut listed = Listed::default();
-        let mut definitions = BTreeMap::new();
-        let (mut cursor, mut seen) = (None::<String>, 0);
-        for _ in 0..MOST_PAGES {
-            let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
-            let page = session.request(Request::new("tools/list", params)).await?;
-            let page: Value =
-                serde_json::from_str(page.get()).map_err(|error| Fault::Malformed(error.to_string()))?;
-            let Some(entries) = page.get("tools").and_then(Value::as_array) else {
-                return Err(Fault::Malformed("its list of tools is none".to_owned()));
-            };
-            for entry in entries {
-                seen += 1;
-                if seen > limits.tools {
-                    continue;
-                }
-                match self.read(entry, seen - 1) {
-                    Ok(definition) if definitions.contains_key(definition.name.as_str()) => {
-                        let name = definition.name.to_string();
-                        listed.aside.push((name, "the list has another tool of that name".to_owned()));
-                    }
-                    Ok(definition) => {
-                        definitions.insert(definition.name.as_str().to_owned(), definition);
-                    }
-                    Err(aside) => listed.aside.push(aside),
-                }
-            }
-            cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
-            if cursor.is_none() || seen > limits.tools {
-                break;
-            }
-        }
-        if seen > limits.tools {
-            let why = format!("the list has more than {} tools", limits.tools);
-            listed.aside.push((format!("tools[{}] and after", limits.tools), why));
-        }
+        let mut listing = Listing::new(self);
+        listing.ask(session).await?;
+        let Listing { mut definitions, aside, .. } = listing;
         definitions.retain(|name, _| self.wants(name));
-        listed.tools = self.compared(definitions);
-        Ok(listed)
-    }
-
-    fn read(&self, entry: &Value, at: usize) -> Result<Definition, (String, String)> {
-        let definition = Definition::read(entry, at, &self.config.limits)?;
-        let behind_http = matches!(self.config.endpoint, Endpoint::Http { .. });
-        match header_fault(&definition.input_schema).filter(|_| behind_http) {
-            Some(why) => Err((definition.name.to_string(), why)),
-            None => Ok(definition),
-        }
+        Ok(Listed { tools: self.compared(definitions), aside })
     }
 
     /// True for a tool that the configuration lets in.

@@ -13,8 +13,13 @@ pub enum Fault {
     #[error("the server did not answer within {0} ms")]
     Silent(u128),
     /// The answer was larger than is taken.
-    #[error("the server's answer was larger than {0} bytes and was dropped")]
-    TooLarge(usize),
+    #[error("the server's answer was larger than {limit} bytes and was dropped")]
+    TooLarge {
+        /// How large it was, where it was read to its end.
+        bytes: Option<usize>,
+        /// How large it may be.
+        limit: usize,
+    },
     /// The answer is none.
     #[error("the server's answer could not be understood: {0}")]
     Malformed(String),

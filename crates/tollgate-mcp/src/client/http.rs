@@ -179,7 +179,7 @@ impl Inner {
         let mut bytes = response.bytes_stream();
         while let Some(Ok(chunk)) = bytes.next().await {
             let taken = events.push(&chunk, |data| session.receive(data));
-            taken.map_err(|_| Fault::TooLarge(self.limit))?;
+            taken.map_err(|_| Fault::TooLarge { bytes: None, limit: self.limit })?;
             if done() {
                 break;
             }
@@ -365,11 +365,12 @@ fn is(response: &Response, kind: &str) -> bool {
 
 async fn bounded(response: Response, limit: usize) -> Result<Vec<u8>, Fault> {
     let mut body = Vec::new();
+    let told = response.content_length().and_then(|length| usize::try_from(length).ok());
     let mut bytes = response.bytes_stream();
     while let Some(chunk) = bytes.next().await {
         let chunk = chunk.map_err(|error| Fault::Lost(chain(&error)))?;
         if body.len() + chunk.len() > limit {
-            return Err(Fault::TooLarge(limit));
+            return Err(Fault::TooLarge { bytes: told, limit });
         }
         body.extend_from_slice(&chunk);
     }

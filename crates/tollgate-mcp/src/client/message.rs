@@ -9,6 +9,8 @@ use serde_json::{Value, json, value::RawValue};
 #[derive(Deserialize)]
 pub(super) struct Envelope<'a> {
     #[serde(borrow, default)]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     pub(super) id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) method: Option<Cow<'a, str>>,
@@ -18,6 +20,13 @@ pub(super) struct Envelope<'a> {
     pub(super) result: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) error: Option<&'a RawValue>,
+}
+
+impl Envelope<'_> {
+    /// True for an object that is neither marked as a message nor has what an answer has.
+    pub(super) fn is_noise(&self) -> bool {
+        self.jsonrpc.is_none() && self.result.is_none() && self.error.is_none()
+    }
 }
 
 /// What an `error` holds.
@@ -54,6 +63,51 @@ pub(super) fn answer(id: &RawValue, answer: &Result<Value, (i64, String)>) -> St
         Err((code, message)) => {
             let error = json!({"code": code, "message": message});
             format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{error}}}", id.get())
+        }
+    }
+}
+
+/// How much of the beginning and the end of a message tells whose answer it is.
+const ENDS: usize = 2048;
+
+/// The beginning and the end of a message.
+pub(super) fn ends(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if bytes.len() <= 2 * ENDS {
+        return Cow::Borrowed(bytes);
+    }
+    Cow::Owned([&bytes[..ENDS], b" ", &bytes[bytes.len() - ENDS..]].concat())
+}
+
+/// The id of a message of which only the ends are left: clients and servers write it first or last.
+pub(super) fn id_in(ends: &[u8]) -> Option<u64> {
+    let text = String::from_utf8_lossy(ends);
+    let number = |at: usize| {
+        let rest = text[at + 4..].trim_start().strip_prefix(':')?.trim_start();
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let after = rest[digits..].trim_start();
+        rest[..digits].parse().ok().filter(|_| after.starts_with([',', '}']))
+    };
+    let (first, last) = (text.find("\"id\""), text.rfind("\"id\""));
+    // Before anything else of the message, or after everything: inside, it would be somebody's data.
+    let first = first.filter(|at| !text[..*at].contains("\"result\"") && !text[..*at].contains("\"params\""));
+    let last = last.filter(|at| text[*at..].trim_end().len() < 40);
+    first.and_then(number).or_else(|| last.and_then(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_cut_message_is_found_at_its_ends_and_never_inside() {
+        for (ends, id) in [
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"text":"xxx"#, Some(7)),
+            (r#"{"result":{"content":[{"id": 9, "text":"xxx xxx"}]},"jsonrpc":"2.0","id":8}"#, Some(8)),
+            (r#"{"result":{"id":5,"text":"xxx xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"#, None),
+            (r#"{"jsonrpc":"2.0","id":"7","result":{}"#, None),
+            ("noise", None),
+        ] {
+            assert_eq!(id_in(ends.as_bytes()), id, "{ends}");
         }
     }
 }

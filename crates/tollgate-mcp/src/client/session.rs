@@ -15,7 +15,7 @@ use tollgate::BoxFuture;
 
 use super::{
     Asked, Era, Fault, Host, Progressed,
-    message::{self, Envelope, INTERNAL, RpcError},
+    message::{self, Envelope, INTERNAL, RpcError, id_in},
 };
 use crate::inbox::Inbox;
 
@@ -224,12 +224,24 @@ impl Session {
     }
 
     fn receive_one(self: &Arc<Self>, bytes: &[u8]) {
-        let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(bytes) else { return self.count_stray() };
+        let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(bytes) else { return self.broken(bytes) };
+        let noise = envelope.is_noise();
         match (envelope.method, envelope.id) {
             (Some(method), Some(id)) => self.question(&method, id, envelope.params),
             (Some(method), None) => self.notice(&method, envelope.params),
+            // A line of a log may have an id too: an answer says that it is a message, or what it answers.
+            (None, Some(_)) if noise => self.count_stray(),
             (None, Some(id)) => self.answered(id, envelope.result, envelope.error),
             (None, None) => self.count_stray(),
+        }
+    }
+
+    /// What was meant as a message and is none: whoever waits for the answer in it need not wait any longer.
+    fn broken(&self, bytes: &[u8]) {
+        let meant = bytes.starts_with(b"{") && memchr::memmem::find(bytes, b"\"jsonrpc\"").is_some();
+        match id_in(&message::ends(bytes)).filter(|id| meant && self.waits_for(*id)) {
+            Some(id) => self.fail(id, Fault::Malformed("it is no proper JSON".to_owned())),
+            None => self.count_stray(),
         }
     }
 

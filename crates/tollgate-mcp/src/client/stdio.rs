@@ -13,7 +13,7 @@ use tollgate::{
 use super::{
     Fault, Host, Session,
     lines::{Line, Lines},
-    message,
+    message::{self, id_in},
     pipe::{Pace, Pipe, Pushed},
     session::{Link, Outgoing},
     tail::Tail,
@@ -79,8 +79,8 @@ async fn read(stdout: Box<dyn AsyncRead + Send + Unpin>, limit: usize, session: 
     loop {
         match lines.next().await {
             Ok(Some(Line::Whole(line))) => session.receive(line),
-            Ok(Some(Line::TooLong { ends, .. })) => match id_in(&ends) {
-                Some(id) => session.fail(id, Fault::TooLarge(limit)),
+            Ok(Some(Line::TooLong { length, ends })) => match id_in(&ends) {
+                Some(id) => session.fail(id, Fault::TooLarge { bytes: Some(length), limit }),
                 None => session.count_stray(),
             },
             Ok(None) | Err(_) => return,
@@ -88,22 +88,6 @@ async fn read(stdout: Box<dyn AsyncRead + Send + Unpin>, limit: usize, session: 
         // A flood must not keep this thread from everything else.
         tokio::task::coop::consume_budget().await;
     }
-}
-
-/// The id of a message of which only the ends are left: clients and servers write it first or last.
-fn id_in(ends: &[u8]) -> Option<u64> {
-    let text = String::from_utf8_lossy(ends);
-    let number = |at: usize| {
-        let rest = text[at + 4..].trim_start().strip_prefix(':')?.trim_start();
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let after = rest[digits..].trim_start();
-        rest[..digits].parse().ok().filter(|_| after.starts_with([',', '}']))
-    };
-    let (first, last) = (text.find("\"id\""), text.rfind("\"id\""));
-    // Before anything else of the message, or after everything: inside, it would be somebody's data.
-    let first = first.filter(|at| !text[..*at].contains("\"result\"") && !text[..*at].contains("\"params\""));
-    let last = last.filter(|at| text[*at..].trim_end().len() < 40);
-    first.and_then(number).or_else(|| last.and_then(number))
 }
 
 /// Waits for the end of the process, or ends it.
@@ -175,23 +159,5 @@ impl Link for Stdio {
         Box::pin(async {
             let _ = self.ended.lock().await;
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_id_of_a_cut_message_is_found_at_its_ends_and_never_inside() {
-        for (ends, id) in [
-            (r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"text":"xxx"#, Some(7)),
-            (r#"{"result":{"content":[{"id": 9, "text":"xxx xxx"}]},"jsonrpc":"2.0","id":8}"#, Some(8)),
-            (r#"{"result":{"id":5,"text":"xxx xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"#, None),
-            (r#"{"jsonrpc":"2.0","id":"7","result":{}"#, None),
-            ("noise", None),
-        ] {
-            assert_eq!(id_in(ends.as_bytes()), id, "{ends}");
-        }
     }
 }

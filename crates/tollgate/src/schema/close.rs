@@ -150,7 +150,7 @@ impl Closer {
                 child,
             ) => self.schema(child, About::Part),
             ("if" | "then" | "else" | "not", part) => self.schema(part, About::Same),
-            ("$ref", reference) => {
+            ("$ref" | "$dynamicRef" | "$recursiveRef", reference) => {
                 self.refers = true;
                 reference.clone()
             }

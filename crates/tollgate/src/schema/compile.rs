@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     close::{Formats, closed},
-    cycle::endless_reference,
+    cycle::{Unending, unending},
     explain::{property_names, violations},
     shared::Schema,
 };
@@ -30,6 +30,9 @@ pub enum BadSchema {
     /// A reference that leads back to itself without an end.
     #[error("the schema refers to itself without end, at {0:?}")]
     Endless(String),
+    /// So many schemas look at the same value that checking it would not end in time.
+    #[error("the schema looks at one value in too many ways, by {0:?}")]
+    TooManyWays(String),
     /// Anything else the compiler refuses: unknown types, broken references, patterns that do not compile.
     #[error("the schema cannot be compiled: {0}")]
     Invalid(String),
@@ -96,7 +99,11 @@ fn speaks_of_objects(schema: &Value) -> Result<(), BadSchema> {
 }
 
 fn comes_to_an_end(schema: &Value) -> Result<(), BadSchema> {
-    endless_reference(schema).map_or(Ok(()), |reference| Err(BadSchema::Endless(reference)))
+    match unending(schema) {
+        None => Ok(()),
+        Some(Unending::Loop(reference)) => Err(BadSchema::Endless(reference)),
+        Some(Unending::TooMany(reference)) => Err(BadSchema::TooManyWays(reference)),
+    }
 }
 
 fn build(schema: &Value, formats: Formats) -> Result<Validator, BadSchema> {

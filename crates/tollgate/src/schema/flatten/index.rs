@@ -11,7 +11,7 @@ use super::{
 use crate::schema::dialect::{Dialect, Holds};
 
 /// The names of one document.
-pub(super) struct Index<'a> {
+pub(in crate::schema) struct Index<'a> {
     dialect: Dialect,
     resources: HashMap<Rc<str>, &'a Value>,
     anchors: HashMap<Rc<str>, HashMap<&'a str, Anchor<'a>>>,
@@ -28,14 +28,14 @@ struct Anchor<'a> {
 
 /// Where a reference leads.
 #[derive(Clone)]
-pub(super) struct Target<'a> {
-    pub(super) node: &'a Value,
+pub(in crate::schema) struct Target<'a> {
+    pub(in crate::schema) node: &'a Value,
     /// What references in it are resolved against.
-    pub(super) base: Rc<str>,
+    pub(in crate::schema) base: Rc<str>,
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn new(document: &'a Value, dialect: Dialect) -> Self {
+    pub(in crate::schema) fn new(document: &'a Value, dialect: Dialect) -> Self {
         let mut index =
             Self { dialect, resources: HashMap::new(), anchors: HashMap::new(), bases: HashMap::new() };
         let base: Rc<str> = NAMELESS.into();
@@ -45,7 +45,7 @@ impl<'a> Index<'a> {
     }
 
     /// The base inside a schema that stands under `outer`: its own `$id` where it has one.
-    pub(super) fn base_in(&self, node: &Value, outer: &Rc<str>) -> Rc<str> {
+    pub(in crate::schema) fn base_in(&self, node: &Value, outer: &Rc<str>) -> Rc<str> {
         match self.bases.get(&std::ptr::from_ref(node)) {
             Some(base) => Rc::clone(base),
             None => self.own_base(node, outer).unwrap_or_else(|| Rc::clone(outer)),
@@ -53,7 +53,7 @@ impl<'a> Index<'a> {
     }
 
     /// Where a reference under `base` leads.
-    pub(super) fn find(&self, base: &str, reference: &str) -> Result<Target<'a>, FlattenError> {
+    pub(in crate::schema) fn find(&self, base: &str, reference: &str) -> Result<Target<'a>, FlattenError> {
         let (_, fragment) = split_fragment(reference);
         let uri = resolve(base, reference);
         let Some((uri, root)) = self.resources.get_key_value(uri.as_str()) else {

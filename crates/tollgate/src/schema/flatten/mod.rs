@@ -25,7 +25,8 @@ use self::{
 };
 use super::dialect::{Dialect, Unreadable};
 
-pub(super) use uri::percent_decoded;
+pub(super) use index::{Index, Target};
+pub(super) use uri::NAMELESS;
 
 /// An equivalent schema without `$ref`, `$dynamicRef`, `$recursiveRef`, definitions, ids and anchors.
 ///

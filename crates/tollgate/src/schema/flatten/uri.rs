@@ -1,7 +1,7 @@
 //! URI references resolved against a base as RFC 3986 says, as far as schemas within one document need it.
 
 /// The base of a document that does not name itself.
-pub(super) const NAMELESS: &str = "json-schema:///";
+pub(in crate::schema) const NAMELESS: &str = "json-schema:///";
 
 /// The absolute URI a reference means, without its fragment.
 pub(super) fn resolve(base: &str, reference: &str) -> String {
@@ -103,7 +103,7 @@ fn without_dots(path: &str) -> String {
 }
 
 /// The text with every `%41` read as the byte it stands for.
-pub(in crate::schema) fn percent_decoded(text: &str) -> String {
+pub(super) fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
