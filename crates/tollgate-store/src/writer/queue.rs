@@ -3,7 +3,7 @@
 use std::{
     any::Any,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use tokio::sync::{Notify, oneshot};
@@ -46,6 +46,9 @@ struct Waiting {
     bytes: usize,
     urgent: usize,
     closed: bool,
+    /// While the writer sleeps: how many must wait for a commit before it is woken; 0 for any op at all. Waking it for
+    /// less would cost more than what it writes.
+    sleeps_for: Option<usize>,
     /// Why the last commit failed.
     broken: Option<String>,
 }
@@ -89,15 +92,10 @@ impl Queue {
         if waiting.closed {
             return Err(StoreError::Closed);
         }
-        let first = waiting.ops.is_empty();
         waiting.bytes += op.bytes();
-        let urgent = op.is_urgent();
-        waiting.urgent += usize::from(urgent);
+        waiting.urgent += usize::from(op.is_urgent());
         waiting.ops.push(op);
-        drop(waiting);
-        if first || urgent {
-            self.wake.notify_one();
-        }
+        self.wake_if_wanted(waiting);
         Ok(())
     }
 
@@ -122,7 +120,6 @@ impl Queue {
                 None => Ok(false),
             };
         }
-        let first = waiting.ops.is_empty();
         waiting.bytes += lines.len();
         match waiting.ops.last_mut() {
             Some(Op::Lines { run: last, body, records: count, tally: sum })
@@ -139,11 +136,19 @@ impl Queue {
                 waiting.ops.push(Op::Lines { run: run.clone(), body, records, tally });
             }
         }
+        self.wake_if_wanted(waiting);
+        Ok(true)
+    }
+
+    fn wake_if_wanted(&self, mut waiting: MutexGuard<'_, Waiting>) {
+        let wanted = waiting.sleeps_for.is_some_and(|many| waiting.urgent >= many);
+        if wanted {
+            waiting.sleeps_for = None;
+        }
         drop(waiting);
-        if first {
+        if wanted {
             self.wake.notify_one();
         }
-        Ok(true)
     }
 
     /// Resolves when there may be room.
@@ -191,12 +196,9 @@ impl Queue {
             if now >= until {
                 return None;
             }
-            let next = if has_lazy { until.min(lazy) } else { until };
-            let (guard, _) = self
-                .wake
-                .wait_timeout(waiting, next.saturating_duration_since(now))
-                .unwrap_or_else(PoisonError::into_inner);
-            waiting = guard;
+            // With something there already it sleeps until that is due, or somebody waits.
+            let (next, many) = if has_lazy { (until.min(lazy), 1) } else { (until, 0) };
+            waiting = self.sleep(waiting, many, next.saturating_duration_since(now));
         }
         waiting.bytes = 0;
         let urgent = std::mem::take(&mut waiting.urgent);
@@ -214,9 +216,21 @@ impl Queue {
             if now >= until {
                 return;
             }
-            let wait = until.saturating_duration_since(now);
-            waiting = self.wake.wait_timeout(waiting, wait).unwrap_or_else(PoisonError::into_inner).0;
+            waiting = self.sleep(waiting, many, until.saturating_duration_since(now));
         }
+    }
+
+    fn sleep<'a>(
+        &self,
+        mut waiting: MutexGuard<'a, Waiting>,
+        many: usize,
+        most: Duration,
+    ) -> MutexGuard<'a, Waiting> {
+        waiting.sleeps_for = Some(many);
+        let woken = self.wake.wait_timeout(waiting, most);
+        let mut waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
+        waiting.sleeps_for = None;
+        waiting
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
