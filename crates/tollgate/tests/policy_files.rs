@@ -336,6 +336,21 @@ fn what_is_granted_for_good_is_written_down_with_everything_else_kept() {
 }
 
 #[test]
+fn a_grant_for_a_person_names_the_folder_it_was_given_in_and_reaches_no_other() {
+    let place = Place::new();
+    let policy = place.policy();
+    for rule in ["write(./gen/**)", "tool:edit(path in .)", "tool:edit(path in ./src, only)"] {
+        policy.grants().give(Stance::Grant, &grant(rule, Lifetime::User)).unwrap();
+    }
+    let (text, here) = (place.read("home/tollgate.toml"), place.sources().working.unwrap());
+    for rule in ["write({}/gen/**)", "tool:edit(path in {})", "tool:edit(path in {}/src, only)"] {
+        let rule = rule.replace("{}", &here.display().to_string());
+        assert!(text.contains(&rule), "{rule}\n{text}");
+    }
+    assert!(!text.contains("./"), "{text}");
+}
+
+#[test]
 fn a_grant_for_a_project_is_written_where_its_folder_counts_and_stays_trusted() {
     let place = Place::new();
     place.write("project/tollgate.toml", "[policy]\nask = [\"write(./**)\"]\n");

@@ -52,7 +52,7 @@ impl FileKeeper {
             // Writing into it would make what else it says look as if a person had said it.
             return Err(format!("{shown} is not trusted; read it and run `tollgate trust` first"));
         }
-        let rule = if layer == Layer::Project { self.seen_from(&file, rule) } else { rule.to_owned() };
+        let rule = self.seen_from(&file, layer, rule)?;
         let text = before.unwrap_or_else(|| HEAD.to_owned());
         let written = with_rule(&text, list_of(stance), &rule).map_err(|why| format!("{shown}: {why}"))?;
         // What we write we must be able to read.
@@ -70,17 +70,30 @@ impl FileKeeper {
         Ok(Kept { source, folder: folder.map(Path::to_owned), rule })
     }
 
-    /// The rule as it must be written where `./` is the file's folder and not the working one.
-    fn seen_from(&self, file: &Path, rule: &str) -> String {
-        let below = self.sources.working.as_deref().zip(file.parent());
-        let below = below.and_then(|(working, folder)| working.strip_prefix(folder).ok());
-        let Some(below) = below.filter(|below| !below.as_os_str().is_empty()) else { return rule.to_owned() };
-        let folder = format!("./{}", globset::escape(&below.to_string_lossy()));
-        let mut moved = rule.replace(" in .)", &format!(" in {folder})"));
-        for before in ["(", "=", " in "] {
-            moved = moved.replace(&format!("{before}./"), &format!("{before}{folder}/"));
+    /// The rule as it must be written where `./` is not the folder the person spoke of: in a project's file it is the
+    /// file's folder, and in a person's own file any folder they will ever work in.
+    fn seen_from(&self, file: &Path, layer: Layer, rule: &str) -> Result<String, String> {
+        let Some(working) = self.sources.working.as_deref() else { return Ok(rule.to_owned()) };
+        let folder = match layer {
+            Layer::User => working.display().to_string(),
+            _ => match file.parent().and_then(|folder| working.strip_prefix(folder).ok()) {
+                Some(below) if !below.as_os_str().is_empty() => format!("./{}", below.display()),
+                _ => return Ok(rule.to_owned()),
+            },
+        };
+        let escaped = globset::escape(&folder);
+        let mut moved = rule.to_owned();
+        for end in [")", ","] {
+            moved = moved.replace(&format!(" in .{end}"), &format!(" in {escaped}{end}"));
         }
-        moved
+        for before in ["(", "=", " in "] {
+            moved = moved.replace(&format!("{before}./"), &format!("{before}{escaped}/"));
+        }
+        // A name that means something in a rule would make another rule of it.
+        if moved != rule && folder.contains(|c: char| c.is_control() || "\"'(),#".contains(c)) {
+            return Err(format!("the folder {folder:?} cannot be named in a rule"));
+        }
+        Ok(moved)
     }
 }
 
