@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use tollgate::{
-    Builder, Settled, Tollgate,
-    guard::{Run, TraceParent},
+    BoxFuture, Builder, Settled, Tollgate,
+    guard::{Claim, End, Fence, Ledger, LedgerFault, Run, Start, TraceParent, Written},
     tool::RunId,
 };
 use tollgate_store::{LazyStore, ModelTurn, Place, Store, StoreError, Watch};
@@ -112,12 +112,15 @@ impl Found {
 pub(crate) struct Recorder {
     store: Option<LazyStore>,
     watch: Mutex<Option<Watch>>,
+    /// Somebody wants a record, and nothing says where it would be.
+    nowhere: bool,
 }
 
 impl Recorder {
     pub(crate) fn new(shared: &Shared, environment: &Environment) -> Result<Self, Fault> {
         let place = if shared.no_store { None } else { place(environment)? };
-        Ok(Self { store: place.map(LazyStore::new), watch: Mutex::default() })
+        let nowhere = place.is_none() && !shared.no_store;
+        Ok(Self { store: place.map(LazyStore::new), watch: Mutex::default(), nowhere })
     }
 
     /// The store, where there is one.
@@ -129,6 +132,7 @@ impl Recorder {
     pub(crate) fn on(&self, builder: Builder) -> Builder {
         match &self.store {
             Some(store) => builder.ledger(store.clone()).breaker_book(store.clone()),
+            None if self.nowhere => builder.ledger(Nowhere),
             None => builder,
         }
     }
@@ -197,7 +201,28 @@ impl Recorder {
                 words::talk(&format!("note: nothing was recorded: {error}"));
                 words::talk(&format!("hint: {}", error.hint()));
             }
+            None if self.nowhere => {
+                words::talk(&format!("note: nothing was recorded: {NOWHERE}"));
+                words::talk("hint: set HOME, or TOLLGATE_HOME to a folder of yours, or say --no-store.");
+            }
             None => {}
         }
     }
+}
+
+const NOWHERE: &str = "nothing says where the store is";
+
+/// Stands for a store that has no place: what takes effect is not begun, as with one that cannot be opened.
+struct Nowhere;
+
+impl Ledger for Nowhere {
+    fn start(&self, _: Start) -> BoxFuture<'_, Result<Claim, LedgerFault>> {
+        Box::pin(std::future::ready(Err(LedgerFault(NOWHERE.into()))))
+    }
+
+    fn settle<'a>(&'a self, _: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {
+        Box::pin(std::future::ready(Err(LedgerFault(NOWHERE.into()))))
+    }
+
+    fn abandon(&self, _: Fence) {}
 }

@@ -73,9 +73,9 @@ impl Place {
         self.url.is_none().then(|| self.folder.join("ledger.db"))
     }
 
-    /// Whether something is there already. Opening makes what is not.
+    /// Whether something is there already. Opening makes what is not, and says why it cannot look at what may be.
     pub fn exists(&self) -> bool {
-        self.database().is_none_or(|file| file.exists())
+        self.database().is_none_or(|file| file.try_exists().unwrap_or(true))
     }
 
     /// For messages; never with a password.

@@ -110,6 +110,7 @@ fn ordinary_code_and_prose_are_left_alone() {
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
         "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         "commit 73b19fc0d5a2a1f6f7d0a0b4d6b7c1d2e3f4a5b6",
+        "PWD=/srv/app OLDPWD=/srv",
     ] {
         assert_eq!(Redactor::new().text(text), text);
     }

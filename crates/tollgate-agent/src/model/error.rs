@@ -13,6 +13,8 @@ pub struct ModelError {
     status: Option<u16>,
     retry_after: Option<Duration>,
     request_id: Option<String>,
+    // The client made the request as often as it may.
+    tried_out: bool,
 }
 
 /// What kind of fault it is.
@@ -72,6 +74,7 @@ impl ModelError {
             status: None,
             retry_after: None,
             request_id: None,
+            tried_out: false,
         }
     }
 
@@ -126,6 +129,18 @@ impl ModelError {
     /// What the provider calls the request; its support asks for it.
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
+    }
+
+    /// The same, after the last time its client makes the request.
+    #[must_use]
+    pub fn tried_out(mut self) -> Self {
+        self.tried_out = true;
+        self
+    }
+
+    /// True where the request may be made once more: it failed in a way that passes, and not for the last time.
+    pub fn may_be_tried_again(&self) -> bool {
+        self.is_transient() && !self.tried_out
     }
 
     /// True where the same request may well succeed a little later.

@@ -183,11 +183,14 @@ impl Exchange {
     }
 
     /// Makes the request again where that may help and nobody has seen anything of the answer.
-    fn again_or_broken(&mut self, broken: Broken) {
+    fn again_or_broken(&mut self, mut broken: Broken) {
         let retries = self.line.settings.retries;
         let delay = retries.delay(self.made, &broken.error).filter(|_| !self.handed_on);
         let Some(delay) = delay else {
             self.state = State::Over;
+            if !self.handed_on {
+                broken.error = broken.error.tried_out();
+            }
             self.ready.push_back(Step::Broken(broken));
             return;
         };

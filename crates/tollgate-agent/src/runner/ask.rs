@@ -267,8 +267,10 @@ fn fault(error: &ModelError, pause: Duration) -> ModelFault {
     let then = match error.kind() {
         ErrorKind::Cancelled => Then::Cancelled,
         ErrorKind::ContextOverflow => Then::TooLong,
-        // Part of the answer had come, or the client has tried as often as it may: a little later, once more.
-        _ if error.is_transient() => Then::Again { after_ms: millis(error.retry_after().unwrap_or(pause)) },
+        // Part of the answer had come, so its client did not try again: a little later, the whole once more.
+        _ if error.may_be_tried_again() => {
+            Then::Again { after_ms: millis(error.retry_after().unwrap_or(pause)) }
+        }
         _ => Then::GiveUp,
     };
     ModelFault {

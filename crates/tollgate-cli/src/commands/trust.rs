@@ -13,7 +13,9 @@ use crate::{
     args::{Environment, Shared, TrustFile},
     config,
     exit::{Exit, Fault},
-    hooks, input, sandbox, servers, words, world,
+    hooks, input,
+    run::settings::Settings,
+    sandbox, servers, words, world,
 };
 
 /// No file of rules is larger.
@@ -66,6 +68,9 @@ pub(crate) fn run(trust: &TrustFile, shared: &Shared) -> Result<Exit, Fault> {
     }
     for opening in sandbox::of_file(&absolute, &parsed, sources.home.as_deref())?.openings() {
         words::data(&words::entry::<5>("opens", &opening))?;
+    }
+    for line in Settings::of_file(&absolute, &parsed)?.told() {
+        words::data(&words::entry::<5>("run", &line))?;
     }
     tell_servers(&servers::of_file(&absolute, &parsed, &environment)?)?;
     store.trust(&absolute, &text).map_err(failed)?;

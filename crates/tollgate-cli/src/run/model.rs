@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use tollgate::wire::Usage;
 use tollgate_agent::{
     cassette::{Places, Recorder},
     model::{Model, ModelError},
@@ -87,6 +88,18 @@ impl Reach {
     ) -> Result<Arc<dyn Model>, Fault> {
         let Some(file) = file else { return Ok(model) };
         Ok(Arc::new(Recorder::new(model, file, self.places.clone()).map_err(|error| fault(&error))?))
+    }
+
+    /// Refuses a model whose cost nobody knows: a limit in dollars would never be reached.
+    pub(crate) fn must_be_priced(&self, model: &dyn Model) -> Result<(), Fault> {
+        let name = model.priced_as();
+        if self.models.cost(name, model.provider(), &Usage::default()).is_some() {
+            return Ok(());
+        }
+        Err(Fault::usage(
+            format!("a limit in dollars cannot be kept: nothing says what {name} costs"),
+            format!("write [run.prices.\"{name}\"] into tollgate.toml, or limit --max-tokens instead."),
+        ))
     }
 
     /// What turns cost, in millionths of a dollar.

@@ -27,6 +27,7 @@ use crate::{
     exit::Fault,
     mocks::Wanted,
     servers::{Servers, tell_set_aside},
+    words,
     world::{self, World},
 };
 
@@ -54,6 +55,9 @@ impl Setup {
         let working = world::working_folder(&world::roots(shared)?);
         let config = Config::load(shared, &environment, &working)?;
         let settings = Settings::load(&config.loaded)?;
+        for inert in &settings.inert {
+            words::talk(&format!("note: {}", words::visible(inert)));
+        }
         let sessions = sessions::folder(shared, &environment);
         let taken_up = match (args.taken_up(), &sessions) {
             (None, _) => None,
@@ -81,6 +85,9 @@ impl Setup {
         let model = reach.recorded(model, args.record.as_deref())?;
         let budget = Budget::from(args.limits).and(settings.limits);
         let budget = budget.and(of_role.map_or_else(Budget::default, |role| role.limits));
+        if budget.microdollars.is_some() {
+            reach.must_be_priced(&*model)?;
+        }
         let limits = Limits { retries: args.retries.min(2), ..limits(budget, shared) };
         let plan = args.plan || settings.plan;
         let terminal = Arc::new(OnceLock::new());

@@ -115,9 +115,6 @@ impl Course {
     fn opening(&self, stage: Stage) {
         let setup = &self.setup;
         words::set_aside(&setup.world.loaded);
-        for inert in &setup.settings.inert {
-            words::talk(&format!("note: {}", words::visible(inert)));
-        }
         setup.instructions.unread.iter().for_each(|unread| words::talk(&format!("note: {unread}")));
         let Some(screen) = self.screen.as_ref().filter(|_| stage == Stage::Usual) else { return };
         let how = if setup.taken_up.is_some() { "goes on with" } else { "is" };

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 
 use serde_json::{Value, json};
 
-use crate::world::{World, tools};
+use crate::world::{Ran, World, tools};
 
 fn world() -> World {
     let reading =
@@ -305,4 +305,26 @@ fn exported_spans_are_what_the_official_schema_of_otlp_says() {
     let names: Vec<&str> = out.lines().map(|line| line.trim_start_matches("invoke_agent ")).collect();
     assert_eq!(names.len(), 4, "{out}");
     assert!(names.contains(&"execute_tool pay 1") && names.contains(&"execute_tool pay 2"), "{out}");
+}
+
+#[test]
+fn where_nothing_says_where_the_store_is_nothing_takes_effect() {
+    let world = World::new();
+    let mut write = world.command(&["call", "write", r#"{"path":"a","content":"x"}"#, "--allow", "write"]);
+    let ran: Ran = write.env_remove("HOME").output().unwrap().into();
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.err.contains("nothing says where the store is") && ran.err.contains("--no-store"), "{ran:?}");
+    assert!(!world.path().join("a").exists());
+    let unrecorded = ["call", "write", r#"{"path":"a","content":"x"}"#, "--allow", "write", "--no-store"];
+    let ran: Ran = world.command(&unrecorded).env_remove("HOME").output().unwrap().into();
+    assert!(ran.code == Some(0) && world.path().join("a").exists(), "{ran:?}");
+}
+
+#[test]
+fn a_store_that_cannot_be_looked_at_is_not_an_empty_one() {
+    let world = World::new();
+    let home = world.file("file", "").join("home");
+    let ran: Ran = world.command(&["trace", "list"]).env("TOLLGATE_HOME", home).output().unwrap().into();
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("cannot be used") && !ran.err.contains("nothing is recorded yet"), "{ran:?}");
 }

@@ -88,3 +88,15 @@ fn a_key_is_never_on_screen_in_a_session_or_in_the_trace() {
     }
     assert!(found.is_empty(), "{found:?}");
 }
+
+#[test]
+fn a_limit_in_dollars_is_not_taken_for_a_model_without_a_price() {
+    told(&run(&["--model", "chat:x@http://127.0.0.1:9", "--max-cost", "1"]), 2, "nothing says what chat:x");
+}
+
+#[test]
+fn a_request_is_made_as_often_as_was_asked_for_and_no_more() {
+    let provider = Provider::saying((0..9).map(|_| Say::overloaded()));
+    let ran = provider.run(&World::new(), &["do it", "--print", "--retries", "2"]);
+    assert_eq!((ran.code, provider.standin.seen().len()), (Some(1), 3), "{ran:?}");
+}

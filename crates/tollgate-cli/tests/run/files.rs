@@ -17,7 +17,12 @@ fn an_untrusted_folder_sends_the_conversation_nowhere_else_and_that_is_said() {
     assert_eq!(ran.out, "Mine.\n", "{ran:?}");
     assert!(ran.err.contains("[run] model, [run] anthropic do nothing until `tollgate trust`"), "{ran:?}");
     assert_eq!(elsewhere.standin.left(), 1, "nothing was sent there");
-    assert_eq!(world.run(&["trust"]).code, Some(0));
+    let without_a_model = world.run(&["run", "hello", "--print"]);
+    assert!(without_a_model.err.contains("do nothing until `tollgate trust`"), "{without_a_model:?}");
+    let trusted = world.run(&["trust"]);
+    assert_eq!(trusted.code, Some(0));
+    let told = format!("your key for Anthropic and every prompt are sent to {url}");
+    assert!(trusted.out.contains(&told) && trusted.out.contains("model chat:x@"), "{trusted:?}");
     let ran = provider.run_with(&world, &["run", "hello", "--print"], &[]);
     assert_eq!(elsewhere.standin.refused().len(), 1, "{ran:?}");
     assert!(ran.err.contains("wants a key"), "the provider's own key is not sent to it: {ran:?}");

@@ -123,6 +123,11 @@ impl Cx {
         self.parent().cancelled()
     }
 
+    /// True once whoever runs the call has stopped it; a deadline that passed is not that.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.parent().is_cancelled()
+    }
+
     pub(crate) fn pulse(&self) -> &Pulse {
         &self.pulse
     }

@@ -178,3 +178,27 @@ async fn a_breaker_opened_by_hand_stays_open_until_it_is_reset() {
         assert_ne!(world.call("t", json!({})).await.status(), Status::Refused);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ends_because_it_was_told_to_speaks_against_nobody() {
+    let waits = reader("waits").run(|cx, _| {
+        Box::pin(async move {
+            cx.cancelled().await;
+            Err(Failure::retryable("told to stop"))
+        })
+    });
+    let world =
+        World::with(Registry::new().with(waits).unwrap()).gate(|gate| gate.breakers(SETTINGS)).build();
+    let scope = std::sync::Arc::new(world.scope.clone());
+    for n in 0..5 {
+        let token = tokio_util::sync::CancellationToken::new();
+        let call = tollgate::Proposed::new(format!("c{n}"), "waits", &json!({"n": n}));
+        let stop = async {
+            tokio::time::sleep(ms(10)).await;
+            token.cancel();
+        };
+        let (settled, ()) = tokio::join!(world.gate.call_until(&scope, call, &token), stop);
+        assert_eq!(settled.status(), Status::RetryableError, "{n}: {settled:?}");
+    }
+    assert!(world.gate.breakers().list().iter().all(|breaker| breaker.state == BreakerState::Closed));
+}

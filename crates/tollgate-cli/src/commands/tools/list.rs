@@ -21,7 +21,10 @@ struct Row {
     name: String,
     origin: String,
     visibility: &'static str,
-    effects: Option<&'static str>,
+    /// What its calls do at worst, as far as anything here goes by it.
+    effects: &'static str,
+    /// What it says of itself, where that is something else and nothing goes by it.
+    hint: Option<&'static str>,
     tokens: Option<usize>,
     description: String,
 }
@@ -76,23 +79,22 @@ fn told(rows: &[Row]) -> String {
 impl Row {
     fn of(catalogue: &Catalogue, label: &Arc<str>, spec: &ToolSpec, target: Target) -> Self {
         let hints = catalogue.loaded.declared.get(label).and_then(|declared| declared.hints);
+        let effects = told_effects(spec.at_worst.read_only, spec.at_worst.destructive);
+        let hint = hints.map(|hints| told_effects(hints.read_only, hints.destructive));
         Self {
             name: label.to_string(),
             origin: origin(&spec.id.origin),
             visibility: visibility(spec.visibility),
-            effects: hints.map(|hints| match (hints.read_only, hints.destructive) {
-                (true, _) => "reads",
-                (false, false) => "writes",
-                (false, true) => "destroys",
-            }),
+            effects,
+            hint: hint.filter(|hint| *hint != effects),
             tokens: estimated_tokens(label, spec, target),
             description: spec.description.to_string(),
         }
     }
 
     fn json(&self) -> Value {
-        let Self { name, origin, visibility, effects, tokens, description } = self;
-        json!({"name": name, "origin": origin, "visibility": visibility, "effects": effects, "tokens": tokens,
+        let Self { name, origin, visibility, effects, hint, tokens, description } = self;
+        json!({"name": name, "origin": origin, "visibility": visibility, "effects": effects, "hint": hint, "tokens": tokens,
                "description": description})
     }
 
@@ -106,7 +108,10 @@ impl Row {
             words::visible(&self.name),
             self.origin.clone(),
             self.visibility.to_owned(),
-            self.effects.unwrap_or("?").to_owned(),
+            match self.hint {
+                Some(hint) => format!("{} (says: {hint})", self.effects),
+                None => self.effects.to_owned(),
+            },
             self.tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string()),
             short,
         ]
@@ -127,5 +132,13 @@ pub(super) fn visibility(visibility: Visibility) -> &'static str {
         Visibility::Normal => "normal",
         Visibility::Deferred => "deferred",
         Visibility::AlwaysLoad => "always_load",
+    }
+}
+
+fn told_effects(read_only: bool, destructive: bool) -> &'static str {
+    match (read_only, destructive) {
+        (true, _) => "reads",
+        (false, false) => "writes",
+        (false, true) => "may destroy",
     }
 }

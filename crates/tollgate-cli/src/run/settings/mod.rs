@@ -4,11 +4,11 @@
 //! everything else in it would choose who reads the conversation, with which key and under whose instructions, so it
 //! does nothing, and that is said.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use tollgate::policy::{
     Layer,
-    config::{Loaded, LoadedFile, Trust},
+    config::{ConfigFile, Loaded, LoadedFile, Trust},
 };
 
 use super::args::{self, microdollars};
@@ -77,7 +77,7 @@ impl Settings {
     pub(crate) fn load(loaded: &Loaded) -> Result<Self, Fault> {
         let mut settings = Self::default();
         for file in &loaded.files {
-            let read = Self::of_file(file)?;
+            let read = Self::of_file(&file.path, &file.file)?;
             if file.trust == Trust::Trusted {
                 settings.take(read, file.layer);
             } else {
@@ -87,12 +87,13 @@ impl Settings {
         Ok(settings)
     }
 
-    fn of_file(file: &LoadedFile) -> Result<Self, Fault> {
-        let mut settings = match Table::section(&file.path, &file.file, "run")? {
+    /// What one file says, trusted or not.
+    pub(crate) fn of_file(path: &Path, file: &ConfigFile) -> Result<Self, Fault> {
+        let mut settings = match Table::section(path, file, "run")? {
             Some(table) => run(table)?,
             None => Self::default(),
         };
-        if let Some(table) = Table::section(&file.path, &file.file, "roles")? {
+        if let Some(table) = Table::section(path, file, "roles")? {
             for (name, table) in table.tables("roles")? {
                 settings.roles.insert(name.to_owned(), role(&format!("roles.{name}"), table)?);
             }
@@ -129,6 +130,28 @@ impl Settings {
             }
             self.roles.insert(name, role);
         }
+    }
+
+    /// What it does once it is trusted, a line each.
+    pub(crate) fn told(&self) -> Vec<String> {
+        let texts = [("model", &self.model), ("role", &self.role), ("instructions", &self.instructions)];
+        let mut lines: Vec<String> = texts
+            .into_iter()
+            .filter_map(|(name, text)| text.as_ref().map(|text| format!("{name} {text}")))
+            .collect();
+        for (provider, url) in [("Anthropic", &self.anthropic_url), ("OpenAI", &self.openai_url)] {
+            lines.extend(
+                url.as_ref().map(|url| format!("your key for {provider} and every prompt are sent to {url}")),
+            );
+        }
+        lines.extend(self.anthropic_version.as_ref().map(|version| format!("anthropic version {version}")));
+        lines.extend(self.prices.keys().map(|model| format!("what {model} costs")));
+        lines.extend(self.roles.iter().map(|(name, role)| {
+            let tools = role.tools.as_ref().map_or("every tool".to_owned(), |tools| tools.join(", "));
+            let model = role.model.as_ref().map(|model| format!(" on {model}")).unwrap_or_default();
+            format!("the role {name}{model} with {tools}")
+        }));
+        lines
     }
 
     /// Takes over what can only tighten, and names the rest.

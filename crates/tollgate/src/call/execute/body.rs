@@ -115,7 +115,12 @@ impl Body<'_> {
         match ended {
             Ended::Done(Ok(Ok(output))) => Ending(Ok(output), Health::Well),
             Ended::Done(Ok(Err(failure))) => {
-                let health = if failure.kind == FailureKind::Fatal { Health::Well } else { Health::Sick };
+                let health = match failure.kind {
+                    FailureKind::Fatal => Health::Well,
+                    // It ended because it was told to: nobody's failure.
+                    _ if self.cx.is_stopped() => Health::Untold,
+                    _ => Health::Sick,
+                };
                 Ending(Err(failure), health)
             }
             Ended::Done(Err(panic)) => {

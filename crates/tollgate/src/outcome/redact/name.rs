@@ -37,6 +37,9 @@ const KEYS: [&str; 17] = [
 const HARMLESS: [&str; 9] =
     ["page", "next", "cursor", "continuation", "sync", "resume", "public", "pagination", "max"];
 
+/// Where a shell says which folder it is and was in.
+const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
+
 /// Words that stand where a secret will stand.
 const PLACES: [&str; 14] = [
     "string",
@@ -104,7 +107,7 @@ fn name_before(text: &str, at: usize) -> Option<(&str, Tells)> {
 fn tells(name: &str) -> Option<Tells> {
     // Most names end otherwise: looked at before anything is copied.
     let last = name.as_bytes().last()?.to_ascii_lowercase();
-    if !b"dentys".contains(&last) || name.len() > LONGEST_NAME {
+    if !b"dentys".contains(&last) || name.len() > LONGEST_NAME || FOLDERS.contains(&name) {
         return None;
     }
     let plain: String =
