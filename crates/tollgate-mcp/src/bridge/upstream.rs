@@ -211,7 +211,7 @@ impl Upstream {
         let (mut cursor, mut seen) = (None::<String>, 0);
         for _ in 0..MOST_PAGES {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
-            let page = session.request(Request::new("tools/list", params)).await?;
+            let page = session.request(Request::new("tools/list", &params)).await?;
             let page: Value =
                 serde_json::from_str(page.get()).map_err(|error| Fault::Malformed(error.to_string()))?;
             let Some(entries) = page.get("tools").and_then(Value::as_array) else {
