@@ -1,10 +1,11 @@
 //! A permitted call goes to its server and comes back as one outcome, told by what it means for the effect.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use sha2::Digest as _;
-use tollgate::{Cx, Failure, Output};
+use tollgate::{Cx, Failure, Output, tool::IdempotencyKey};
 
 use super::{
     answer::{Answer, Blocks},
@@ -12,7 +13,8 @@ use super::{
     upstream::{Down, Offered, Standing, Upstream},
 };
 use crate::{
-    client::{Asked, Connection, Fault, Progressed, Request, headers_of_call},
+    client::{Asked, Connection, Fault, Fields, Progressed, Request, headers_of_call},
+    config::Endpoint,
     inbox::Inbox,
 };
 
@@ -72,6 +74,22 @@ struct Outgoing<'a> {
     args: &'a Value,
 }
 
+/// A call as it goes out.
+#[derive(Serialize)]
+struct Params<'a> {
+    name: &'a str,
+    arguments: &'a Value,
+    #[serde(flatten)]
+    more: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Meta<'a> {
+    traceparent: String,
+    #[serde(rename = "tollgate/idempotencyKey", skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+}
+
 enum Stopped {
     Fault(Fault),
     Failure(Failure),
@@ -95,15 +113,12 @@ impl Outgoing<'_> {
 
     async fn send(&self, connection: &Arc<Connection>, more: &Map<String, Value>) -> Result<Answer, Stopped> {
         let name = self.offered.definition.name.as_str();
-        let mut params = json!({"name": name, "arguments": self.args, "_meta": self.meta()});
-        if let Some(params) = params.as_object_mut() {
-            params.extend(more.clone());
-        }
         let (told, mut progress) = Inbox::new();
-        let mut request = Request::new("tools/call", params);
+        let mut request = Request::new("tools/call", &Params { name, arguments: self.args, more });
+        request.meta = Fields::of(&self.meta());
         request.progress = Some(told);
         request.asked = Some(self.asked());
-        if connection.era().is_stateless() {
+        if connection.era().is_stateless() && matches!(self.upstream.config.endpoint, Endpoint::Http { .. }) {
             request.headers = headers_of_call(name, &self.offered.definition.input_schema, self.args);
         }
         let limit = self.upstream.config.timeouts.call;
@@ -125,18 +140,17 @@ impl Outgoing<'_> {
     }
 
     /// What goes along with every call: the trace it belongs to, and the key under which it takes effect once.
-    fn meta(&self) -> Value {
+    fn meta(&self) -> Meta<'_> {
         let run = self.cx.run.id().as_str();
         let id = |of: &str, bytes: usize| hex(&sha2::Sha256::digest(of.as_bytes())[..bytes]);
         let span = format!("{run}/{}/{}/{}", self.cx.turn, self.cx.call_id(), self.cx.attempt());
         // The trace of whoever called, where there is one; else one of the run's own.
-        let trace = self.cx.traceparent.as_deref().and_then(|parent| Some(parent.get(3..35)?.to_owned()));
-        let trace = trace.unwrap_or_else(|| id(run, 16));
-        let mut meta = json!({"traceparent": format!("00-{trace}-{}-01", id(&span, 8))});
-        if let Some(key) = self.cx.idempotency_key() {
-            meta["tollgate/idempotencyKey"] = json!(key.as_str());
+        let trace = self.cx.traceparent.as_deref().and_then(|parent| parent.get(3..35)).map(Cow::Borrowed);
+        let trace = trace.unwrap_or_else(|| id(run, 16).into());
+        Meta {
+            traceparent: format!("00-{trace}-{}-01", id(&span, 8)),
+            key: self.cx.idempotency_key().map(IdempotencyKey::as_str),
         }
-        meta
     }
 
     fn asked(&self) -> Asked {

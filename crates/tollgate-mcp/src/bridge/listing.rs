@@ -103,7 +103,7 @@ impl<'a> Listing<'a> {
 
     async fn page(&mut self, session: &Arc<Session>, cursor: Option<&str>) -> Result<Option<String>, Fault> {
         let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
-        let page = session.request(Request::new("tools/list", params)).await?;
+        let page = session.request(Request::new("tools/list", &params)).await?;
         self.bytes += page.get().len();
         let Page { tools, next_cursor } = serde_json::from_str(page.get())
             .map_err(|error| Fault::Malformed(format!("its list of tools is none: {error}")))?;

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 use tollgate::launch::Launcher;
 
-use super::{Connection, Fault, Host, Request, Session, Tail, http, stdio};
+use super::{Connection, Fault, Host, Request, Session, Tail, http, message::Fields, stdio};
 use crate::{
     auth::Login,
     config::{Endpoint, Generation, ServerConfig},
@@ -29,7 +29,7 @@ const UNSUPPORTED_VERSION: i64 = -32022;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Era {
     version: String,
-    meta: Option<Map<String, Value>>,
+    meta: Option<Fields>,
     tools_change: bool,
 }
 
@@ -46,7 +46,7 @@ impl Era {
     }
 
     /// What every request carries; `None` with a session, which knows it.
-    pub(super) fn meta(&self) -> Option<&Map<String, Value>> {
+    pub(super) fn meta(&self) -> Option<&Fields> {
         self.meta.as_ref()
     }
 
@@ -150,7 +150,7 @@ struct Initialized {
 async fn initialize(session: &Arc<Session>) -> Result<(), Fault> {
     let params =
         json!({"protocolVersion": LEGACY, "capabilities": session.host.capabilities(), "clientInfo": us()});
-    let answer = session.request(Request::new("initialize", params)).await?;
+    let answer = session.request(Request::new("initialize", &params)).await?;
     let Initialized { protocol_version, capabilities } = read(&answer)?;
     if !SPOKEN.contains(&protocol_version.as_str()) {
         let shown: String = protocol_version.chars().take(40).collect();
@@ -170,13 +170,14 @@ struct Discovered {
 }
 
 async fn discover(session: &Arc<Session>) -> Result<(), Fault> {
-    let meta = json!({
+    let meta = Fields::of(&json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,
         "io.modelcontextprotocol/clientInfo": us(),
         "io.modelcontextprotocol/clientCapabilities": session.host.capabilities(),
-    });
+    }));
     let ask = || {
-        let mut request = Request::new("server/discover", json!({ "_meta": meta }));
+        let mut request = Request::new("server/discover", &json!({}));
+        request.meta = meta.clone();
         request.headers = vec![("mcp-protocol-version".to_owned(), STATELESS.to_owned())];
         session.request(request)
     };
@@ -192,7 +193,6 @@ async fn discover(session: &Arc<Session>) -> Result<(), Fault> {
         let message = "it does not speak the stateless generation".to_owned();
         return Err(Fault::Rpc { code: UNSUPPORTED_VERSION, message, data: None });
     }
-    let Value::Object(meta) = meta else { return Ok(()) };
     let tools_change = changes(&capabilities);
     session.agree(Era { version: STATELESS.to_owned(), meta: Some(meta), tools_change });
     if tools_change {
@@ -206,7 +206,7 @@ fn listen(session: &Arc<Session>) {
     let session = session.clone();
     tokio::spawn(async move {
         let params = json!({"notifications": {"toolsListChanged": true}});
-        let listening = session.request(Request::new("subscriptions/listen", params));
+        let listening = session.request(Request::new("subscriptions/listen", &params));
         tokio::select! {
             // Whether it refuses or ends: then the list is asked for when the server is reached anew.
             _ = listening => {}

@@ -1,8 +1,8 @@
 //! Messages of JSON-RPC, read lazily and written once.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Write as _};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
 /// One message, its parts not yet looked into.
@@ -44,9 +44,62 @@ pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 pub(super) const INVALID_PARAMS: i64 = -32602;
 pub(super) const INTERNAL: i64 = -32603;
 
-/// A request as one line without its end.
-pub(super) fn request(id: u64, method: &str, params: &Value) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{},\"params\":{params}}}", json!(method))
+/// The fields of an object as JSON, without the brackets around them. They are text, numbers and maps with text for
+/// keys, which can always be written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Fields(String);
+
+impl Fields {
+    pub(crate) fn of(object: &impl Serialize) -> Self {
+        let mut text = serde_json::to_string(object).unwrap_or_default();
+        match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            Some(_) => {
+                text.pop();
+                text.remove(0);
+                Self(text)
+            }
+            None => Self::default(),
+        }
+    }
+
+    /// Adds them to an object that is being written, after what is there already.
+    fn add_to(&self, out: &mut String) {
+        if !self.0.is_empty() {
+            if !out.ends_with('{') {
+                out.push(',');
+            }
+            out.push_str(&self.0);
+        }
+    }
+}
+
+/// A request as one line without its end. `meta` is what its `_meta` has, all of it together.
+pub(super) fn request(
+    id: u64,
+    method: &'static str,
+    params: &Fields,
+    meta: [Option<&Fields>; 2],
+    progress: bool,
+) -> String {
+    const AROUND: usize = 96;
+    let length = |fields: &Fields| fields.0.len() + 1;
+    let meta_length: usize = meta.iter().flatten().map(|fields| length(fields)).sum();
+    let mut out = String::with_capacity(AROUND + method.len() + length(params) + meta_length);
+    let _ = write!(out, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{{");
+    params.add_to(&mut out);
+    if progress || meta_length > 0 {
+        if !out.ends_with('{') {
+            out.push(',');
+        }
+        out.push_str("\"_meta\":{");
+        meta.into_iter().flatten().for_each(|fields| fields.add_to(&mut out));
+        if progress {
+            Fields(format!("\"progressToken\":{id}")).add_to(&mut out);
+        }
+        out.push('}');
+    }
+    out.push_str("}}");
+    out
 }
 
 pub(super) fn notification(method: &str, params: Option<&Value>) -> String {
@@ -109,5 +162,35 @@ mod tests {
         ] {
             assert_eq!(id_in(ends.as_bytes()), id, "{ends}");
         }
+    }
+
+    #[test]
+    fn a_request_has_its_fields_and_one_meta_of_all_who_have_something_for_it() {
+        let (none, call, era) =
+            (Fields::default(), Fields::of(&json!({"t": "{}"})), Fields::of(&json!({"v": 1})));
+        let params = Fields::of(&json!({"name": "a\"b", "arguments": {}}));
+        for (request, expected) in [
+            (request(1, "m", &none, [None, None], false), json!({})),
+            (request(1, "m", &none, [Some(&none), None], true), json!({"_meta": {"progressToken": 1}})),
+            (request(1, "m", &params, [None, None], false), json!({"name": "a\"b", "arguments": {}})),
+            (
+                request(1, "m", &params, [Some(&call), Some(&era)], true),
+                json!({"name": "a\"b", "arguments": {}, "_meta": {"t": "{}", "v": 1, "progressToken": 1}}),
+            ),
+            (request(1, "m", &none, [None, Some(&era)], false), json!({"_meta": {"v": 1}})),
+        ] {
+            let said: Value = serde_json::from_str(&request).unwrap();
+            assert_eq!(
+                said,
+                json!({"jsonrpc": "2.0", "id": 1, "method": "m", "params": expected}),
+                "{request}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_has_no_fields() {
+        assert_eq!(Fields::of(&json!([1])), Fields::default());
+        assert_eq!(Fields::of(&json!({})), Fields::default());
     }
 }

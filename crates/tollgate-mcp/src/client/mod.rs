@@ -23,6 +23,7 @@ pub(crate) use headers::{fault as header_fault, of_call as headers_of_call};
 pub(crate) use http::client as http_client;
 pub(crate) use inbound::Host;
 pub use inbound::{Asked, Elicitation, ElicitationAnswer, Elicitor, NoPerson, NoSampler, Sampler};
+pub(crate) use message::Fields;
 pub(crate) use request::{Progressed, Request};
 pub(crate) use session::{Connection, Session};
 pub(crate) use tail::Tail;

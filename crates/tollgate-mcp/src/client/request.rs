@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json, value::RawValue};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::{
-    Asked, Fault, Session, message,
+    Asked, Era, Fault, Session,
+    message::{self, Fields},
     session::{Kind, Outgoing},
 };
 use crate::inbox::Inbox;
@@ -21,7 +23,9 @@ pub(crate) struct Progressed {
 /// What is asked of a server.
 pub(crate) struct Request {
     pub(crate) method: &'static str,
-    pub(crate) params: Value,
+    pub(crate) params: Fields,
+    /// What its `_meta` has beside what the session adds.
+    pub(crate) meta: Fields,
     /// Where progress goes, for a request that wants any.
     pub(crate) progress: Option<Arc<Inbox<Progressed>>>,
     /// Whose call it is, for a request that is one.
@@ -31,32 +35,28 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(method: &'static str, params: Value) -> Self {
-        Self { method, params, progress: None, asked: None, headers: Vec::new() }
+    pub(crate) fn new(method: &'static str, params: &impl Serialize) -> Self {
+        Self {
+            method,
+            params: Fields::of(params),
+            meta: Fields::default(),
+            progress: None,
+            asked: None,
+            headers: Vec::new(),
+        }
     }
 }
 
 impl Session {
     /// Sends a request and waits for its answer. There is no time limit here: dropping the future is the way to stop,
     /// and the server is told.
-    pub(crate) async fn request(self: &Arc<Self>, mut request: Request) -> Result<Box<RawValue>, Fault> {
+    pub(crate) async fn request(self: &Arc<Self>, request: Request) -> Result<Box<RawValue>, Fault> {
         if !self.is_alive() {
             return Err(Fault::NotSent(self.reason()));
         }
         let id = self.next_id();
-        let era = self.agreed();
-        if let Some(params) = request.params.as_object_mut()
-            && (request.progress.is_some() || era.is_some_and(|era| era.meta().is_some()))
-        {
-            let meta = params.entry("_meta").or_insert_with(|| json!({}));
-            if let (Some(meta), Some(own)) = (meta.as_object_mut(), era.and_then(|era| era.meta())) {
-                meta.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
-            }
-            if request.progress.is_some() {
-                meta["progressToken"] = json!(id);
-            }
-        }
-        let text = message::request(id, request.method, &request.params);
+        let meta = [Some(&request.meta), self.agreed().and_then(Era::meta)];
+        let text = message::request(id, request.method, &request.params, meta, request.progress.is_some());
         let answer = self.wait_for(id, request.progress, request.asked);
         // From here on, whoever drops this future leaves the entry to the guard.
         let guard = Abandon { session: self, id };

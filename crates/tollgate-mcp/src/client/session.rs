@@ -189,9 +189,9 @@ impl Session {
         self.waiting().contains_key(&id)
     }
 
-    /// True while several requests are under way.
+    /// True while several calls are under way.
     pub(super) fn is_busy(&self) -> bool {
-        self.waiting().len() > 1
+        self.waiting().values().filter(|one| one.asked.is_some()).nth(1).is_some()
     }
 
     /// Answers one request with a fault.

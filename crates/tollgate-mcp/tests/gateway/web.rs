@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use tollgate::event::What;
 
 use crate::world::{Address, World, call, request, stateless, text};
 
@@ -221,4 +222,32 @@ fn denied_and_oversized_over_http_in_both_generations() {
         assert!(text(long.message()).contains("sha256:"), "{long:?}");
     }
     assert!(world.ran().is_empty());
+}
+
+#[test]
+fn a_sessions_call_goes_on_without_its_connection_and_ends_as_every_call_does() {
+    let world = World::new();
+    let mut observed = world.gateway.gate().observe(1_000);
+    let address = world.open();
+    let id = begin(&address, &[], json!({}));
+    let session = [("mcp-session-id", id.as_str())];
+    let stream = send(&address, "POST", &session, &call(7, "waits", json!({})).to_string());
+    while world.ran().is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(stream);
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(world.ran(), ["waits began"], "nobody said that it is not wanted");
+    let unwanted = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    assert_eq!(post(&address, &session, &unwanted).status, 202);
+    let mut steps = Vec::new();
+    for _ in 0..500 {
+        steps.extend(observed.records());
+        if steps.iter().any(|step| matches!(step.what, What::Settled { .. })) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(world.ran(), ["waits began", "waits stopped"]);
+    assert!(steps.iter().any(|step| matches!(step.what, What::Settled { .. })), "{steps:?}");
 }
