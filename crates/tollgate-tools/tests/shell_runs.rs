@@ -196,6 +196,31 @@ async fn a_command_ends_its_own_and_leaves_its_neighbours_alone() {
 }
 
 #[tokio::test]
+async fn every_command_is_held_however_many_ran_before_it_and_of_whatever_kind() {
+    let world = World::at(Level::L2);
+    if Sandbox::probed().found().level < Level::L2 {
+        println!("skipped: this machine has no L2");
+        return;
+    }
+    let outside = tempfile::tempdir_in("/var/tmp").unwrap();
+    let escape = format!("out=$(printf {}); echo x > \"$out/x\"", outside.path().display());
+    for round in 0..4 {
+        // Between the others one that is known to only read, and runs behind other walls.
+        let listed = world.shell("ls").await;
+        assert_eq!(text(&listed, "stdout"), if round == 0 { "" } else { "inside\n" });
+        let status = text(&world.shell("own=$(printf /proc/self); cat \"$own/status\"").await, "stdout");
+        let held = |line: &str| status.lines().any(|own| own.split_whitespace().eq(line.split(' ')));
+        assert!(held("NoNewPrivs: 1") && held("Seccomp: 2"), "{status}");
+        assert!(held("Seccomp_filters: 1"), "walls are not put on walls: {status}");
+        let wrote = world.shell(&format!("echo {round} > inside && cat inside")).await;
+        assert_eq!(text(&wrote, "stdout"), format!("{round}\n"), "{wrote}");
+        let escaped = world.shell(&escape).await;
+        assert_ne!(escaped["exit_code"], 0, "{escaped}");
+        assert!(!outside.path().join("x").exists());
+    }
+}
+
+#[tokio::test]
 async fn a_flood_is_bounded_goes_on_as_a_job_and_can_be_stopped() {
     let world = World::best();
     let number = long(&world);

@@ -16,7 +16,10 @@ use tokio::{
     sync::{oneshot, watch},
 };
 
-use super::{Launch, LaunchError, Wrapper};
+use super::{
+    Inside, Launch, LaunchError, Wrapper,
+    watcher::{self, Entered, Telling},
+};
 
 /// A process that was started. Dropping it kills the process and its whole group.
 #[derive(Debug)]
@@ -48,7 +51,7 @@ struct Group {
 /// How much of what a process says may wait for us.
 const PIPE: usize = 1 << 20;
 
-/// Starts a process on a thread of its own, which waits for its end, ends what it left behind, and reaps it.
+/// Starts a process on a thread that waits for its end, ends what it left behind, and reaps it.
 ///
 /// A thread rather than a task: it reaps even where the runtime is gone, and a sandbox can be entered on it.
 pub(super) async fn start(launch: Launch) -> Result<(Running, Pipes), LaunchError> {
@@ -57,12 +60,15 @@ pub(super) async fn start(launch: Launch) -> Result<(Running, Pipes), LaunchErro
         folder.metadata().map_err(|error| LaunchError::Folder { folder: folder.clone(), error })?;
     }
     let (started, starting) = oneshot::channel();
-    let watcher = std::thread::Builder::new().name("tollgate-process".to_owned()).stack_size(256 << 10);
-    let watching = watcher.spawn(move || match spawn(&launch, words) {
-        Ok(child) => watch_over(child, launch.grace, launch.wrapper, started),
-        Err(error) => drop(started.send(Err(error))),
-    });
-    watching.map_err(LaunchError::Machine)?;
+    let inside = launch.wrapper.as_ref().map_or(Some(Inside::NOTHING), |wrapper| wrapper.inside());
+    let watching = move |entered| match spawn(&launch, words, entered) {
+        Ok(child) => Some(watch_over(child, launch.grace, launch.wrapper, started)),
+        Err(error) => {
+            drop(started.send(Err(error)));
+            None
+        }
+    };
+    watcher::give(inside, Box::new(watching)).map_err(LaunchError::Machine)?;
     let gone = || LaunchError::Machine(io::Error::other("the thread that starts it failed"));
     let (running, stdin, [stdout, stderr]) = starting.await.map_err(|_| gone())??;
     let pipes = Pipes {
@@ -76,7 +82,11 @@ pub(super) async fn start(launch: Launch) -> Result<(Running, Pipes), LaunchErro
 type Started = Result<(Running, Option<OwnedFd>, [OwnedFd; 2]), LaunchError>;
 
 #[expect(clippy::disallowed_methods, reason = "the one place that starts processes")]
-fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, LaunchError> {
+fn spawn(
+    launch: &Launch,
+    words: Vec<std::ffi::OsString>,
+    entered: Entered,
+) -> Result<Child, LaunchError> {
     let mut words = words.into_iter();
     let program = words.next().ok_or_else(|| LaunchError::Missing(launch.program.clone()))?;
     let shown = PathBuf::from(&program);
@@ -96,7 +106,9 @@ fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>) -> Result<Child, Launc
     }
     if let Some(wrapper) = &launch.wrapper {
         wrapper.command(&mut command).map_err(LaunchError::Wrapper)?;
-        wrapper.enter().map_err(LaunchError::Wrapper)?;
+        if entered == Entered::NotYet {
+            wrapper.enter().map_err(LaunchError::Wrapper)?;
+        }
     }
     command.spawn().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => LaunchError::Missing(shown.into_os_string()),
@@ -110,7 +122,7 @@ fn watch_over(
     grace: Duration,
     wrapper: Option<Arc<dyn Wrapper>>,
     started: oneshot::Sender<Started>,
-) {
+) -> Telling {
     let (ends, ended) = watch::channel(None);
     let group = Arc::new(Group { leader: Pid::from_child(&child), reaped: Mutex::new(false) });
     if let Some(stdout) = &child.stdout {
@@ -140,9 +152,11 @@ fn watch_over(
     drop(reaped);
     // What was put around it is gone before anybody is told that it is over.
     drop(wrapper);
-    if let Ok(status) = status {
-        ends.send_replace(Some(status));
-    }
+    Box::new(move || {
+        if let Ok(status) = status {
+            ends.send_replace(Some(status));
+        }
+    })
 }
 
 impl Group {

@@ -5,7 +5,10 @@ use std::{
     fmt, io,
     path::{Path, PathBuf},
     process::Command,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -51,6 +54,12 @@ pub trait Wrapper: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// Where a thread is once it has entered. A later process of a wrapper that says the same starts on that thread
+    /// when the one before is over, and is not entered again. `None`: each enters on a thread of its own.
+    fn inside(&self) -> Option<Inside> {
+        None
+    }
+
     /// True where nothing that starts can open a terminal. A group of its own is enough then in the place of a session,
     /// and starting it does not copy our memory.
     fn holds_terminal(&self) -> bool {
@@ -60,6 +69,27 @@ pub trait Wrapper: fmt::Debug + Send + Sync {
     /// Runs on the same thread once the process is over and its group was ended, before anybody is told: ends what of
     /// it is left elsewhere, where the sandbox can tell.
     fn leave(&self) {}
+}
+
+/// A place that threads enter; no two are equal unless one is the copy of the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inside(u64);
+
+impl Inside {
+    /// Nothing to enter.
+    pub(super) const NOTHING: Self = Self(0);
+
+    /// One that nobody is in yet.
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Default for Inside {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// Why nothing was started.

@@ -8,6 +8,7 @@
 mod launch;
 mod environment;
 mod program;
+mod watcher;
 mod group;
 mod capture;
 mod run;
@@ -17,7 +18,7 @@ mod leash;
 pub use capture::{Captured, Keep};
 pub use environment::{Environment, is_ours};
 pub use group::{Pipes, Running};
-pub use launch::{Launch, LaunchError, Wrapper};
+pub use launch::{Inside, Launch, LaunchError, Wrapper};
 pub use launcher::HostLauncher;
 pub use leash::{Leash, ON_A_LEASH, become_leashed};
 pub use program::find;

@@ -15,12 +15,13 @@ use rustix::thread::{
 use seccompiler::BpfProgram;
 
 use super::{Confined, Kept, Walls, calls, scratch::Own};
-use crate::process::Wrapper;
+use crate::process::{Inside, Wrapper};
 
 /// Rules for one command.
 #[derive(Debug)]
 pub(super) struct Ruled {
     rules: RulesetCreated,
+    inside: Option<Inside>,
     filter: Arc<BpfProgram>,
     scratch: Option<Own>,
     survivors: Survivors,
@@ -45,8 +46,8 @@ impl Ruled {
             Confined::Writing => vec![kept.scratch()?.folder().to_owned()],
             Confined::Reading => Vec::new(),
         };
-        let rules = kept.rules.rules(walls, &extra)?;
-        Ok(Self { rules, filter: filter(walls.confined, walls.network)?, scratch, survivors })
+        let (rules, inside) = kept.rules.rules(walls, &extra)?;
+        Ok(Self { rules, inside, filter: filter(walls.confined, walls.network)?, scratch, survivors })
     }
 }
 
@@ -70,6 +71,10 @@ impl Wrapper for Ruled {
             return Err(io::Error::other("Landlock does not hold"));
         }
         seccompiler::apply_filter(&self.filter).map_err(io::Error::other)
+    }
+
+    fn inside(&self) -> Option<Inside> {
+        self.inside
     }
 
     fn leave(&self) {

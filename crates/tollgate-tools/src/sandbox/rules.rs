@@ -14,6 +14,7 @@ use landlock::{
 };
 
 use super::{Confined, Walls, carve, places};
+use crate::process::Inside;
 
 /// The oldest Landlock that holds files in full; what is younger is taken where it is there.
 const NEEDED: ABI = ABI::V3;
@@ -30,6 +31,7 @@ struct One {
     walls: Walls,
     extra: Vec<PathBuf>,
     rules: RulesetCreated,
+    inside: Inside,
     seen: Vec<Seen>,
 }
 
@@ -43,25 +45,32 @@ pub(super) enum Seen {
 }
 
 impl Made {
-    /// The rules for these walls, `extra` being places that can be changed whatever the command is.
-    pub(super) fn rules(&self, walls: &Walls, extra: &[PathBuf]) -> io::Result<RulesetCreated> {
+    /// The rules for these walls, `extra` being places that can be changed whatever the command is; and where a thread
+    /// is that has them on, where they may serve once more.
+    pub(super) fn rules(
+        &self,
+        walls: &Walls,
+        extra: &[PathBuf],
+    ) -> io::Result<(RulesetCreated, Option<Inside>)> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = all.iter().position(|one| one.walls == *walls && one.extra == extra) {
             if all[at].seen.iter().all(Seen::is_still) {
-                return all[at].rules.try_clone();
+                return Ok((all[at].rules.try_clone()?, Some(all[at].inside)));
             }
             all.remove(at);
         }
         let (rules, seen) = make(walls, extra)?;
         let own = rules.try_clone()?;
         // Around what is hidden, rules name every neighbour; a new one needs new rules.
-        if walls.hidden.is_empty() {
-            if all.len() == REMEMBERED {
-                all.remove(0);
-            }
-            all.push(One { walls: walls.clone(), extra: extra.to_vec(), rules, seen });
+        if !walls.hidden.is_empty() {
+            return Ok((own, None));
         }
-        Ok(own)
+        if all.len() == REMEMBERED {
+            all.remove(0);
+        }
+        let inside = Inside::new();
+        all.push(One { walls: walls.clone(), extra: extra.to_vec(), rules, inside, seen });
+        Ok((own, Some(inside)))
     }
 }
 
