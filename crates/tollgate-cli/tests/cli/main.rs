@@ -31,3 +31,4 @@ mod parked;
 mod hooks;
 mod sandbox;
 mod serving;
+mod both_ways;
