@@ -14,11 +14,13 @@ use tollgate::{
 use tollgate_mcp::{
     ServerConfig, Upstreams, Wanted, Wiring,
     bridge::{Health, PinStore, SetAside},
+    client::Elicitor,
     config::{SECTION, read_json, read_toml},
 };
 use tollgate_tools::process::{HostLauncher, Leash, is_ours};
 
 use crate::{
+    approver::{Declined, Forms},
     args::{Environment, Shared},
     config::{self, Config},
     exit::Fault,
@@ -64,6 +66,16 @@ pub(crate) struct Inert {
 impl Servers {
     /// Reads the servers of every file, or says which one is wrong. Starts none. With mocks there are none at all.
     pub(crate) fn load(shared: &Shared, config: &Config, scope: &Scope) -> Result<Self, Fault> {
+        Self::load_asking(shared, config, scope, Arc::new(Declined("nobody is asked here")))
+    }
+
+    /// The same, with somebody who answers what servers ask a person.
+    pub(crate) fn load_asking(
+        shared: &Shared,
+        config: &Config,
+        scope: &Scope,
+        person: Arc<dyn Elicitor>,
+    ) -> Result<Self, Fault> {
         let environment = Environment::read();
         let mut found = Found::default();
         if shared.mocks.is_empty() {
@@ -84,6 +96,7 @@ impl Servers {
             Err(_) => launcher,
         };
         let mut wiring = Wiring::new(Arc::new(launcher));
+        wiring.elicitor = person;
         wiring.roots = scope.roots().to_vec();
         wiring.pins = pins(&environment);
         wiring.logins = config::data_folder(&environment).map(|folder| folder.join("logins"));
@@ -93,7 +106,7 @@ impl Servers {
     /// The servers of a world, their tools offered beside those it has: of those that are needed, and no other is started.
     /// Keep the answer as long as calls are made.
     pub(crate) async fn join(shared: &Shared, world: &mut World, needed: &[&str]) -> Result<Self, Fault> {
-        let servers = Self::load(shared, &world.config, &world.scope)?;
+        let servers = Self::load_asking(shared, &world.config, &world.scope, person(world, shared.json))?;
         let meant = |name: &str| Wanted::Tools(needed).names(name);
         servers.upstreams.know(Wanted::Tools(needed)).await;
         servers.tell_trouble(meant);
@@ -175,6 +188,18 @@ impl Servers {
                 "note: the server {name} does not start: {file} {why}; `tollgate trust {file}` shows what it would run."
             ));
         }
+    }
+}
+
+/// Who answers what servers ask: the person at the terminal, or nobody, which is said. Where the answer is for a program,
+/// nobody is there to read a form.
+pub(crate) fn person(world: &World, for_a_program: bool) -> Arc<dyn Elicitor> {
+    match &world.terminal {
+        Some(terminal) if !for_a_program => Arc::new(Forms(terminal.clone())),
+        Some(_) => {
+            Arc::new(Declined("the answer is for a program; leave --json and --print out to be asked"))
+        }
+        None => Arc::new(Declined("nobody is at a terminal to be asked")),
     }
 }
 

@@ -32,3 +32,5 @@ mod hooks;
 mod sandbox;
 mod serving;
 mod both_ways;
+mod asker;
+mod elicited;
