@@ -7,8 +7,9 @@ use std::{
 };
 
 use tollgate::{
-    Registry, Scope,
+    Explanation, Registry, Scope,
     catalog::lint::Declared,
+    outcome::RefusalCode,
     policy::config::{ConfigFile, Loaded as LoadedFiles, Sources, Trust},
 };
 use tollgate_mcp::{
@@ -117,6 +118,33 @@ impl Servers {
         tell_set_aside(set_aside.iter().filter(|aside| meant(aside.server.as_str())));
         world.gate.replace(world.loaded.registry.clone());
         Ok(servers)
+    }
+
+    /// What to do about a tool that nobody knows, where its name is one of a configured server's.
+    pub(crate) fn hint_about(&self, tool: &str) -> Option<String> {
+        let needed = [tool];
+        let meant = |config: &ServerConfig| Wanted::Tools(&needed).names(config.name.as_str());
+        if let Some(config) = self.upstreams.configs().find(|config| meant(config)) {
+            let name = &config.name;
+            return Some(format!(
+                "No such tool of the server {name} is known yet, and nothing is started to explain a call: `tollgate mcp check {name}` starts it and lists its tools."
+            ));
+        }
+        let inert = self.inert.iter().find(|inert| meant(&inert.config))?;
+        let (name, file) = (&inert.config.name, inert.file.display());
+        Some(format!(
+            "The server {name} does not start before somebody trusts its file: read it, then `tollgate trust {file}` and `tollgate mcp check {name}`."
+        ))
+    }
+
+    /// An explanation that says what to do where its tool is one of a server's that is not known yet.
+    pub(crate) fn explained(&self, mut explanation: Explanation) -> Explanation {
+        if explanation.code == Some(RefusalCode::UnknownTool)
+            && let Some(hint) = self.hint_about(&explanation.tool)
+        {
+            explanation.hint = Some(hint);
+        }
+        explanation
     }
 
     /// Connects to every server. Healthy ones are there at once; whoever takes longer comes when it comes.
