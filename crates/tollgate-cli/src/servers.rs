@@ -14,7 +14,7 @@ use tollgate::{
 };
 use tollgate_mcp::{
     ServerConfig, Upstreams, Wanted, Wiring,
-    bridge::{Health, PinStore, SetAside},
+    bridge::{Health, LauncherOf, PinStore, SetAside},
     client::Elicitor,
     config::{SECTION, read_json, read_toml},
 };
@@ -25,7 +25,9 @@ use crate::{
     args::{Environment, Shared},
     config::{self, Config},
     exit::Fault,
+    held::Holding,
     mocks::Loaded,
+    sandbox::Asked,
     words,
     world::World,
 };
@@ -97,6 +99,9 @@ impl Servers {
             Err(_) => launcher,
         };
         let mut wiring = Wiring::new(Arc::new(launcher));
+        if live.iter().any(|server| server.sandbox.is_some()) {
+            wiring.held = holding(config, scope, &environment)?;
+        }
         wiring.elicitor = person;
         wiring.roots = scope.roots().to_vec();
         wiring.pins = pins(&environment);
@@ -229,6 +234,15 @@ pub(crate) fn person(world: &World, for_a_program: bool) -> Arc<dyn Elicitor> {
         }
         None => Arc::new(Declined("nobody is at a terminal to be asked")),
     }
+}
+
+/// What holds servers that are to run in a sandbox; `None` where our own program, which it takes, cannot be found.
+fn holding(config: &Config, scope: &Scope, environment: &Environment) -> Result<Option<LauncherOf>, Fault> {
+    let asked = Asked::load(&config.loaded, environment)?;
+    let Ok(program) = std::env::current_exe() else { return Ok(None) };
+    let variables = environment.variables.iter().cloned();
+    let holding = Holding::new(&asked.config, scope.roots(), config.own().collect(), variables, program);
+    Ok(Some(Box::new(move |server| holding.launcher(server))))
 }
 
 /// Names what of the servers' lists cannot be used.

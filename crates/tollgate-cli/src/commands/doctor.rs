@@ -449,7 +449,12 @@ fn told(report: &Report) -> String {
             Some(problem) => format!("{}: {problem}", server.state),
             None => format!("{}, {} tools pinned", server.state, server.pinned),
         };
-        line("server", &format!("{}, {state}", server.name));
+        let held = match (server.transport, server.sandbox) {
+            ("http", _) => String::new(),
+            (_, Some(held)) => format!("; in the sandbox, {held}"),
+            (_, None) => "; outside the sandbox".to_owned(),
+        };
+        line("server", &format!("{}, {state}{held}", server.name));
         line("", &format!("{}.", server.hint));
     }
     match report.keys.as_slice() {

@@ -200,7 +200,11 @@ fn servers_are_listed_with_what_keeps_them_from_starting_and_none_is_started() {
         assert!(found.1 == state && found.2.starts_with(problem) && found.3.contains(hint), "{found:?}");
     }
     let shown = world.run(&["doctor"]);
-    assert!(shown.out.contains("server       here, ready to start, 0 tools pinned"), "{}", shown.out);
+    assert!(
+        shown.out.contains("server       here, ready to start, 0 tools pinned; outside the sandbox"),
+        "{}",
+        shown.out
+    );
     let listed = world.run(&["mcp", "list"]);
     assert!(listed.err.contains("the server gone: its program"), "{listed:?}");
     assert!(!started.exists(), "nothing is started to be looked at");

@@ -34,3 +34,4 @@ mod serving;
 mod both_ways;
 mod asker;
 mod elicited;
+mod held_servers;

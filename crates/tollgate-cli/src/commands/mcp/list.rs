@@ -30,11 +30,20 @@ pub(super) fn run(shared: &Shared) -> Result<Exit, Fault> {
         return Ok(Exit::Done);
     }
     let problems: Vec<_> = rows.iter().filter(|row| row.state != "not trusted").filter_map(told).collect();
-    let head = ["NAME", "STATE", "BELIEVED", "PINNED", "SOURCE", "REACHED BY"].map(str::to_owned);
+    let head = ["NAME", "STATE", "BELIEVED", "SANDBOX", "PINNED", "SOURCE", "REACHED BY"].map(str::to_owned);
     let rows = rows.into_iter().map(|row| {
         let believed = if row.trust { "yes" } else { "no" };
         let reached = words::visible(&row.reached_by);
-        [row.name, row.state.to_owned(), believed.to_owned(), row.pinned.to_string(), row.source, reached]
+        let held = row.sandbox.unwrap_or("no").to_owned();
+        [
+            row.name,
+            row.state.to_owned(),
+            believed.to_owned(),
+            held,
+            row.pinned.to_string(),
+            row.source,
+            reached,
+        ]
     });
     let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
     words::data(&table(&rows))?;

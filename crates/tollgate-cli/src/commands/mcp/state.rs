@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 use tollgate_mcp::{
     ServerConfig,
-    config::{Endpoint, Generation},
+    config::{Confinement, Endpoint, Generation},
 };
 
 use crate::{
@@ -87,7 +87,11 @@ fn state(
         generation: server.generation,
         trust: server.trust,
         source: server.source.clone(),
-        sandbox: None,
+        sandbox: server.sandbox.map(|confinement| match (confinement, server.network) {
+            (Confinement::Reading, _) => "may only read",
+            (Confinement::Writing, false) => "may change the roots, no network",
+            (Confinement::Writing, true) => "may change the roots, network open",
+        }),
         pinned,
         problem,
         hint,
