@@ -11,6 +11,7 @@ mod mocks;
 mod config;
 mod hooks;
 mod sandbox;
+mod held;
 mod servers;
 mod builtins;
 mod store;

@@ -7,22 +7,27 @@ use std::{
 };
 
 use tollgate::{
-    Registry, Scope,
+    Explanation, Registry, Scope,
     catalog::lint::Declared,
+    outcome::RefusalCode,
     policy::config::{ConfigFile, Loaded as LoadedFiles, Sources, Trust},
 };
 use tollgate_mcp::{
     ServerConfig, Upstreams, Wanted, Wiring,
-    bridge::{Health, PinStore, SetAside},
+    bridge::{Health, LauncherOf, PinStore, SetAside},
+    client::Elicitor,
     config::{SECTION, read_json, read_toml},
 };
 use tollgate_tools::process::{HostLauncher, Leash, is_ours};
 
 use crate::{
+    approver::{Declined, Forms},
     args::{Environment, Shared},
     config::{self, Config},
     exit::Fault,
+    held::Holding,
     mocks::Loaded,
+    sandbox::Asked,
     words,
     world::World,
 };
@@ -64,6 +69,16 @@ pub(crate) struct Inert {
 impl Servers {
     /// Reads the servers of every file, or says which one is wrong. Starts none. With mocks there are none at all.
     pub(crate) fn load(shared: &Shared, config: &Config, scope: &Scope) -> Result<Self, Fault> {
+        Self::load_asking(shared, config, scope, Arc::new(Declined("nobody is asked here")))
+    }
+
+    /// The same, with somebody who answers what servers ask a person.
+    pub(crate) fn load_asking(
+        shared: &Shared,
+        config: &Config,
+        scope: &Scope,
+        person: Arc<dyn Elicitor>,
+    ) -> Result<Self, Fault> {
         let environment = Environment::read();
         let mut found = Found::default();
         if shared.mocks.is_empty() {
@@ -84,6 +99,10 @@ impl Servers {
             Err(_) => launcher,
         };
         let mut wiring = Wiring::new(Arc::new(launcher));
+        if live.iter().any(|server| server.sandbox.is_some()) {
+            wiring.held = holding(config, scope, &environment)?;
+        }
+        wiring.elicitor = person;
         wiring.roots = scope.roots().to_vec();
         wiring.pins = pins(&environment);
         wiring.logins = config::data_folder(&environment).map(|folder| folder.join("logins"));
@@ -93,7 +112,7 @@ impl Servers {
     /// The servers of a world, their tools offered beside those it has: of those that are needed, and no other is started.
     /// Keep the answer as long as calls are made.
     pub(crate) async fn join(shared: &Shared, world: &mut World, needed: &[&str]) -> Result<Self, Fault> {
-        let servers = Self::load(shared, &world.config, &world.scope)?;
+        let servers = Self::load_asking(shared, &world.config, &world.scope, person(world, shared.json))?;
         let meant = |name: &str| Wanted::Tools(needed).names(name);
         servers.upstreams.know(Wanted::Tools(needed)).await;
         servers.tell_trouble(meant);
@@ -104,6 +123,33 @@ impl Servers {
         tell_set_aside(set_aside.iter().filter(|aside| meant(aside.server.as_str())));
         world.gate.replace(world.loaded.registry.clone());
         Ok(servers)
+    }
+
+    /// What to do about a tool that nobody knows, where its name is one of a configured server's.
+    pub(crate) fn hint_about(&self, tool: &str) -> Option<String> {
+        let needed = [tool];
+        let meant = |config: &ServerConfig| Wanted::Tools(&needed).names(config.name.as_str());
+        if let Some(config) = self.upstreams.configs().find(|config| meant(config)) {
+            let name = &config.name;
+            return Some(format!(
+                "No such tool of the server {name} is known yet, and nothing is started to explain a call: `tollgate mcp check {name}` starts it and lists its tools."
+            ));
+        }
+        let inert = self.inert.iter().find(|inert| meant(&inert.config))?;
+        let (name, file) = (&inert.config.name, inert.file.display());
+        Some(format!(
+            "The server {name} does not start before somebody trusts its file: read it, then `tollgate trust {file}` and `tollgate mcp check {name}`."
+        ))
+    }
+
+    /// An explanation that says what to do where its tool is one of a server's that is not known yet.
+    pub(crate) fn explained(&self, mut explanation: Explanation) -> Explanation {
+        if explanation.code == Some(RefusalCode::UnknownTool)
+            && let Some(hint) = self.hint_about(&explanation.tool)
+        {
+            explanation.hint = Some(hint);
+        }
+        explanation
     }
 
     /// Connects to every server. Healthy ones are there at once; whoever takes longer comes when it comes.
@@ -176,6 +222,27 @@ impl Servers {
             ));
         }
     }
+}
+
+/// Who answers what servers ask: the person at the terminal, or nobody, which is said. Where the answer is for a program,
+/// nobody is there to read a form.
+pub(crate) fn person(world: &World, for_a_program: bool) -> Arc<dyn Elicitor> {
+    match &world.terminal {
+        Some(terminal) if !for_a_program => Arc::new(Forms(terminal.clone())),
+        Some(_) => {
+            Arc::new(Declined("the answer is for a program; leave --json and --print out to be asked"))
+        }
+        None => Arc::new(Declined("nobody is at a terminal to be asked")),
+    }
+}
+
+/// What holds servers that are to run in a sandbox; `None` where our own program, which it takes, cannot be found.
+fn holding(config: &Config, scope: &Scope, environment: &Environment) -> Result<Option<LauncherOf>, Fault> {
+    let asked = Asked::load(&config.loaded, environment)?;
+    let Ok(program) = std::env::current_exe() else { return Ok(None) };
+    let variables = environment.variables.iter().cloned();
+    let holding = Holding::new(&asked.config, scope.roots(), config.own().collect(), variables, program);
+    Ok(Some(Box::new(move |server| holding.launcher(server))))
 }
 
 /// Names what of the servers' lists cannot be used.

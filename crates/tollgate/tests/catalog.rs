@@ -116,6 +116,20 @@ async fn a_route_exposes_its_tools_and_an_unknown_route_nothing() {
     }
 }
 
+#[test]
+fn a_route_names_a_servers_tool_as_rules_do_or_as_the_model_does() {
+    let tools = || registry(vec![tool("get", |_| {}), bridged("up", "get"), bridged("up", "put")]);
+    for (name, exposed) in [("@up/get", "up__get"), ("up__get", "up__get"), ("get", "get")] {
+        let route = Route::new("look");
+        let gate = Tollgate::builder(tools().with_route(route.clone(), vec![name.into()]))
+            .policy(Rules::new().allow("*").unwrap())
+            .build();
+        let snapshot = gate.snapshot();
+        let labels: Vec<_> = snapshot.reachable(Some(&route)).map(|(label, _)| label.to_string()).collect();
+        assert_eq!(labels, [exposed], "{name}");
+    }
+}
+
 #[tokio::test]
 async fn a_deferred_tool_is_found_by_search_and_offered_from_the_next_turn_on() {
     let search = ToolSearch::default();

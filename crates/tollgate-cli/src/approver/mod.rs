@@ -15,12 +15,15 @@ mod edit;
 mod diff;
 pub(crate) mod show;
 mod terminal;
+mod field;
+mod form;
 mod folder;
 mod desks;
 
 pub(crate) use desks::Desks;
 pub(crate) use edit::{Edited, Typing, edit_with};
 pub(crate) use folder::{FolderDesk, id_of};
+pub(crate) use form::{Declined, Forms};
 pub(crate) use keys::Key;
 pub(crate) use terminal::Terminal;
 use tty::Tty;

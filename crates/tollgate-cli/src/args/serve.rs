@@ -43,6 +43,9 @@ pub(crate) struct Serve {
     /// How many requests each caller has a second; 0 for no limit. 200 beyond loopback when left out
     #[arg(long, value_name = "NUMBER")]
     pub(crate) rate: Option<u32>,
+    /// A session nobody used for so long is over, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) session_idle: u64,
     #[command(flatten)]
     pub(crate) shown: Shown,
     #[command(flatten)]

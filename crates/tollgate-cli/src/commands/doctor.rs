@@ -18,12 +18,14 @@ use tollgate_tools::{
 use crate::{
     approver,
     args::{Environment, Shared},
+    commands::mcp::state::{ServerState, states},
     config,
     exit::{Exit, Fault},
     hooks::{Hooks, Inert},
     mocks::{self, Loaded, Wanted},
     run::{model::KEYS, settings::Settings},
     sandbox::Asked,
+    servers::Servers,
     store::Found,
     words, world,
 };
@@ -46,6 +48,8 @@ struct Report {
     rules: Vec<Rule>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hooks: Vec<HookFound>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    servers: Vec<ServerState>,
     /// The names of the model keys that are set.
     keys: Vec<&'static str>,
     /// What is written in a project's file and does nothing.
@@ -206,6 +210,8 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
     if hooks.iter().any(|hook| hook.state == HookState::Inert) {
         advice.push("hooks of the project do nothing: read its file, then `tollgate trust`.".to_owned());
     }
+    // What is wrong with a file was noted above; its servers do not start.
+    let servers = servers(shared, environment).unwrap_or_default();
     let runs = Settings::load(&files).map_err(|fault| broken.push(fault.into())).unwrap_or_default();
     let keys: Vec<_> = set_keys(environment).collect();
     if keys.is_empty() && runs.model.is_none() && environment.variable("TOLLGATE_MODEL").is_none() {
@@ -230,6 +236,7 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         config,
         rules,
         hooks,
+        servers,
         keys,
         inert: runs.inert,
         asking: if approver::Asking::new(shared.on_ask, None).is_interactive() {
@@ -240,6 +247,13 @@ fn examine(shared: &Shared, environment: &Environment) -> Report {
         broken,
         advice,
     }
+}
+
+/// The MCP servers, of which none is started.
+fn servers(shared: &Shared, environment: &Environment) -> Result<Vec<ServerState>, Fault> {
+    let scope = world::scope(shared, environment)?;
+    let config = config::Config::load(shared, environment, scope.cwd())?;
+    Ok(states(&Servers::load(shared, &config, &scope)?, environment))
 }
 
 /// Fires every gate once, with a call that will never be.
@@ -429,6 +443,19 @@ fn told(report: &Report) -> String {
             HookState::Inert => "inert until `tollgate trust`",
         };
         line("hook", &format!("{name}, {state}{why}"));
+    }
+    for server in &report.servers {
+        let state = match &server.problem {
+            Some(problem) => format!("{}: {problem}", server.state),
+            None => format!("{}, {} tools pinned", server.state, server.pinned),
+        };
+        let held = match (server.transport, server.sandbox) {
+            ("http", _) => String::new(),
+            (_, Some(held)) => format!("; in the sandbox, {held}"),
+            (_, None) => "; outside the sandbox".to_owned(),
+        };
+        line("server", &format!("{}, {state}{held}", server.name));
+        line("", &format!("{}.", server.hint));
     }
     match report.keys.as_slice() {
         [] => line("model keys", "none is set"),

@@ -27,8 +27,8 @@ pub(crate) fn run(explain: &Explain, shared: &Shared) -> Result<Exit, Fault> {
                 words::set_aside(&world.loaded);
                 words::inert(&world.config);
                 // Lines are read one by one: what is pinned is known, and no server is started for it.
-                let _servers = Servers::join(shared, &mut world, &[]).await?;
-                jsonl::run(file, &world).await
+                let servers = Servers::join(shared, &mut world, &[]).await?;
+                jsonl::run(file, &world, &servers).await
             }
             (None, tool) => {
                 let tool = tool.as_deref().unwrap_or_default();
@@ -47,17 +47,17 @@ async fn one(tool: &str, input: Option<&str>, shared: &Shared) -> Result<Exit, F
     let proposed = propose("call_1", tool, input)?;
     let mut world = World::build(shared, Wanted::Tool(tool))?;
     words::set_aside(&world.loaded);
-    let servers = Servers::join(shared, &mut world, &[tool]).await?;
+    // What is pinned is known; nothing is started to explain a call.
+    let servers = Servers::join(shared, &mut world, &[]).await?;
     words::inert(&world.config);
     let text = proposed.input.as_str().to_owned();
-    let explanation = world.gate.explain(&world.scope, proposed).await;
+    let explanation = servers.explained(world.gate.explain(&world.scope, proposed).await);
     if shared.json {
         words::data(&words::json(&explanation))?;
     } else {
         let ways = ways(&explanation, &text, &world);
         words::data(&words::forecast(&explanation, &ways, &world))?;
     }
-    servers.upstreams.close().await;
     // The question is answered, whatever the answer is.
     Ok(Exit::Done)
 }
@@ -73,14 +73,13 @@ async fn several(tool: &str, explain: &Explain, shared: &Shared) -> Result<Exit,
     words::inert(&world.config);
     let labels: Vec<_> = explain.more.chunks(2).map(|pair| servers::label(&pair[0])).collect();
     let tool = servers::label(tool);
-    let needed: Vec<_> = labels.iter().chain([&tool]).map(String::as_str).collect();
-    let servers = Servers::join(shared, &mut world, &needed).await?;
+    let servers = Servers::join(shared, &mut world, &[]).await?;
     let first = [&*tool, explain.input.as_deref().unwrap_or("{}")];
     let pairs = explain.more.chunks(2).zip(&labels).map(|(pair, label)| [label.as_str(), pair[1].as_str()]);
     let mut explanations = Vec::new();
     for (at, [tool, input]) in (1..).zip(std::iter::once(first).chain(pairs)) {
         let proposed = propose(&format!("call_{at}"), tool, Some(input))?;
-        let explanation = world.gate.explain(&world.scope, proposed).await;
+        let explanation = servers.explained(world.gate.explain(&world.scope, proposed).await);
         if shared.json {
             words::data(&words::json(&explanation))?;
         } else {
@@ -92,7 +91,6 @@ async fn several(tool: &str, explain: &Explain, shared: &Shared) -> Result<Exit,
     if !shared.json {
         words::data(&words::plan(&explanations))?;
     }
-    servers.upstreams.close().await;
     Ok(Exit::Done)
 }
 

@@ -17,6 +17,7 @@ use tollgate::{
 use super::line::{Bad, Line};
 use crate::{
     exit::{Exit, Fault},
+    servers::Servers,
     world::World,
 };
 
@@ -32,7 +33,7 @@ struct Planned {
 }
 
 /// Explains every line. A bad one is answered as bad, and the next one is read.
-pub(crate) async fn run(file: &Path, world: &World) -> Result<Exit, Fault> {
+pub(crate) async fn run(file: &Path, world: &World, servers: &Servers) -> Result<Exit, Fault> {
     let mut lines = open(file)?;
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let (mut bytes, mut number) = (Vec::new(), 0);
@@ -49,7 +50,7 @@ pub(crate) async fn run(file: &Path, world: &World) -> Result<Exit, Fault> {
         if size <= LONGEST_LINE && bytes.trim_ascii().is_empty() {
             continue;
         }
-        let explanation = explain(&bytes, size, number, world).await;
+        let explanation = servers.explained(explain(&bytes, size, number, world).await);
         let together = explanation.effects.may_run_together();
         // Reads in a row share a batch; anything else has one of its own.
         batch += u32::from(!(together && shared));

@@ -1,6 +1,6 @@
 //! `tollgate serve`: clients over HTTP, at `/mcp`.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -58,6 +58,7 @@ fn settings(serve: &Serve, served: &Served) -> Result<HttpSettings, Fault> {
     let mut settings = HttpSettings::new(auth);
     settings.names = Names { hosts: serve.host.clone(), origins: serve.origin.clone() };
     settings.max_body = serve.max_body;
+    settings.session_idle = Duration::from_secs(serve.session_idle);
     settings.per_second = serve.rate.unwrap_or(if loopback { 0 } else { RATE_BEYOND_LOOPBACK });
     Ok(settings)
 }

@@ -26,7 +26,7 @@ use crate::{
     config::Config,
     exit::Fault,
     mocks::Wanted,
-    servers::{Servers, tell_set_aside},
+    servers::{self, Servers, tell_set_aside},
     words,
     world::{self, World},
 };
@@ -126,8 +126,9 @@ impl Setup {
     }
 
     /// The MCP servers that are configured, their tools among those of the run from now on. Keep them as long as it runs.
-    pub(crate) async fn servers(&self, shared: &Shared) -> Result<Servers, Fault> {
-        let servers = Servers::load(shared, &self.world.config, &self.world.scope)?;
+    pub(crate) async fn servers(&self, args: &Run, shared: &Shared) -> Result<Servers, Fault> {
+        let person = servers::person(&self.world, shared.json || args.print);
+        let servers = Servers::load_asking(shared, &self.world.config, &self.world.scope, person)?;
         if servers.upstreams.is_empty() {
             servers.tell_trouble(|_| true);
             return Ok(servers);

@@ -45,7 +45,7 @@ pub(crate) async fn run(
         place.beside(screen);
     }
     let typing = types(&setup, args, shared, prompt.is_some())?;
-    let servers = setup.servers(shared).await?;
+    let servers = setup.servers(args, shared).await?;
     let (teller, listener) = events();
     let agent = setup.agent(teller);
     let id = setup.id();

@@ -74,3 +74,28 @@ fn explaining_runs_nothing() {
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     assert_eq!(ran.json()["status"], json!("ok"));
 }
+
+#[test]
+fn a_tool_of_a_server_that_is_not_known_yet_is_told_with_what_makes_it_known() {
+    let world = World::new();
+    let folder = world.path().join(".config/tollgate");
+    std::fs::create_dir_all(&folder).unwrap();
+    let started = world.path().join("started");
+    let script = world.file("up.sh", format!("touch {:?}\n", started.display().to_string()));
+    let config = format!("[mcp.servers.up]\ncommand = [\"/bin/sh\", {script:?}]\n");
+    std::fs::write(folder.join("tollgate.toml"), config).unwrap();
+    world.file(".mcp.json", json!({"mcpServers": {"theirs": {"command": "/bin/true"}}}).to_string());
+    for (tool, hint) in [
+        ("@up/look", "`tollgate mcp check up`"),
+        ("up__look", "`tollgate mcp check up`"),
+        ("@theirs/look", "`tollgate trust"),
+    ] {
+        let one = world.run(&["explain", tool, "{}", "--json"]).json();
+        assert_eq!((&one["status"], &one["code"]), (&json!("refused"), &json!("unknown_tool")), "{one}");
+        assert!(one["hint"].as_str().unwrap().contains(hint), "{one}");
+        let line = json!({"id": "1", "tool": tool.replace("@theirs/", "theirs__").replace("@up/", "up__"), "input": {}});
+        let many = world.feed(&["explain", "--jsonl", "-"], line.to_string());
+        assert!(many.lines()[0]["hint"].as_str().unwrap().contains(hint), "{many:?}");
+    }
+    assert!(!started.exists(), "nothing is started to explain a call");
+}

@@ -161,3 +161,51 @@ fn doctor_says_where_the_store_is_and_what_is_wrong_with_it() {
     let broken = world.run(&["doctor"]);
     assert!(broken.code == Some(1) && broken.out.contains("is damaged"), "{broken:?}");
 }
+
+#[test]
+fn servers_are_listed_with_what_keeps_them_from_starting_and_none_is_started() {
+    let world = World::new();
+    let folder = world.path().join(".config/tollgate");
+    std::fs::create_dir_all(&folder).unwrap();
+    let started = world.path().join("started");
+    let script = world.file("up.sh", format!("touch {:?}\n", started.display().to_string()));
+    let config = format!(
+        "[mcp.servers.here]\ncommand = [\"/bin/sh\", {script:?}]\n[mcp.servers.gone]\ncommand = \"no-such-program-anywhere\"\n\
+         [mcp.servers.web]\nurl = \"https://example.org/mcp\"\nheaders = {{ Authorization = \"Bearer ${{WEB_TOKEN}}\" }}\n"
+    );
+    std::fs::write(folder.join("tollgate.toml"), config).unwrap();
+    world.file(".mcp.json", json!({"mcpServers": {"theirs": {"command": "/bin/true"}}}).to_string());
+    let report = world.run(&["doctor", "--json"]).json();
+    let told: Vec<_> = report["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|server| {
+            let text = |key: &str| server[key].as_str().unwrap_or_default().to_owned();
+            (text("name"), text("state"), text("problem"), text("hint"))
+        })
+        .collect();
+    for (name, state, problem, hint) in [
+        (
+            "gone",
+            "ready to start",
+            "its program \"no-such-program-anywhere\" is not found",
+            "correct `command`",
+        ),
+        ("here", "ready to start", "", "tollgate mcp check here"),
+        ("theirs", "not trusted", "nobody trusts", "tollgate trust"),
+        ("web", "ready to start", "it wants the variable WEB_TOKEN", "set WEB_TOKEN"),
+    ] {
+        let found = told.iter().find(|one| one.0 == name).unwrap_or_else(|| panic!("{name}: {told:?}"));
+        assert!(found.1 == state && found.2.starts_with(problem) && found.3.contains(hint), "{found:?}");
+    }
+    let shown = world.run(&["doctor"]);
+    assert!(
+        shown.out.contains("server       here, ready to start, 0 tools pinned; outside the sandbox"),
+        "{}",
+        shown.out
+    );
+    let listed = world.run(&["mcp", "list"]);
+    assert!(listed.err.contains("the server gone: its program"), "{listed:?}");
+    assert!(!started.exists(), "nothing is started to be looked at");
+}

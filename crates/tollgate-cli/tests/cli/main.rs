@@ -31,3 +31,7 @@ mod parked;
 mod hooks;
 mod sandbox;
 mod serving;
+mod both_ways;
+mod asker;
+mod elicited;
+mod held_servers;

@@ -3,6 +3,7 @@ use tollgate_agent::standin::Say;
 
 use crate::{
     api::{Provider, slowly},
+    asker::asking,
     emulator::Emulator,
     person::{Person, Seat, plain},
     world::World,
@@ -69,6 +70,37 @@ fn a_call_that_asks_shows_the_question_beside_what_runs_and_goes_on_with_the_ans
     assert!(seen.contains("    +hello"), "{seen}");
     assert_eq!(std::fs::read_to_string(world.path().join("new.txt")).unwrap(), "hello\n");
     provider.is_content();
+}
+
+#[test]
+fn a_server_that_asks_during_a_run_is_answered_at_the_same_place() {
+    let question = json!({"message": "Which seat?", "requestedSchema": {"type": "object", "properties": {"row": {"type": "integer"}}}});
+    let Some(world) = asking(&question) else { return };
+    let provider = Provider::saying([
+        Say::text("I book.").call_with("c1", "up__book", &json!({})),
+        Say::text("Booked."),
+    ]);
+    let mut person = provider.person(&world, &["book it"]);
+    person.sees("the server up asks:").sees("Which seat?").sees("y answer").presses("y");
+    person
+        .sees("row: a whole number")
+        .sees("  : ")
+        .presses("7\r")
+        .sees("row = 7")
+        .sees("y send")
+        .presses("y");
+    person.sees("Booked.");
+    let left = person.leaves();
+    assert_eq!((left.code, left.restored), (Some(0), true), "{left:?}");
+    let told = provider.standin.seen()[1].body.to_string();
+    assert!(told.contains("accept") && told.contains('7'), "{told}");
+
+    let provider = Provider::saying([
+        Say::text("I book.").call_with("c1", "up__book", &json!({})),
+        Say::text("Booked."),
+    ]);
+    let ran = provider.run(&world, &["book it", "--print"]);
+    assert!(ran.err.contains("the server up asks: Which seat?; declined"), "{ran:?}");
 }
 
 #[test]

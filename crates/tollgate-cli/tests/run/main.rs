@@ -13,6 +13,8 @@ mod world;
 #[path = "../cli/person.rs"]
 #[expect(dead_code, reason = "the other tests use the rest of it")]
 mod person;
+#[path = "../cli/asker.rs"]
+mod asker;
 mod api;
 #[path = "../../src/run/screen/emulator.rs"]
 mod emulator;

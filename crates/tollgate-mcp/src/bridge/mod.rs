@@ -14,5 +14,5 @@ mod pool;
 
 pub use life::Health;
 pub use pins::{PinFault, PinStore};
-pub use pool::{Registered, ServerStatus, SetAside, ToolStatus, Upstreams, Wanted, Wiring};
+pub use pool::{LauncherOf, Registered, ServerStatus, SetAside, ToolStatus, Upstreams, Wanted, Wiring};
 pub use upstream::Standing;

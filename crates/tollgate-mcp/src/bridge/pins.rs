@@ -70,6 +70,11 @@ impl PinStore {
         self.change(|all| all.remove(server.as_str()).is_some())
     }
 
+    /// How many tools of a server are pinned.
+    pub fn count(&self, server: &ServerName) -> Result<usize, PinFault> {
+        Ok(self.of(server)?.map_or(0, |pinned| pinned.tools.len()))
+    }
+
     pub(super) fn of(&self, server: &ServerName) -> Result<Option<Pinned>, PinFault> {
         Ok(self.read()?.remove(server.as_str()))
     }

@@ -1,10 +1,14 @@
 //! All servers together: started in parallel and only when needed, one bad one in nobody's way.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{io, path::PathBuf, sync::Arc};
 
 use futures_util::future::join_all;
 use tokio::sync::watch;
-use tollgate::{Registry, Tollgate, catalog::lint::Hints, launch::Launcher};
+use tollgate::{
+    BoxFuture, Registry, Tollgate,
+    catalog::lint::Hints,
+    launch::{Launcher, Program, Started},
+};
 
 use super::{
     life::Health,
@@ -31,6 +35,8 @@ pub struct Upstreams {
 pub struct Wiring {
     /// Who starts their programs.
     pub launcher: Arc<dyn Launcher>,
+    /// Who starts the programs of servers that are to run in a sandbox, each by its own entry. Without it they do not start.
+    pub held: Option<LauncherOf>,
     /// Who puts their questions to a person.
     pub elicitor: Arc<dyn Elicitor>,
     /// Who has the model write for those that may ask for it.
@@ -42,6 +48,9 @@ pub struct Wiring {
     /// The folder where logins are kept; without it they last as long as this value.
     pub logins: Option<PathBuf>,
 }
+
+/// Finds who starts a server's program.
+pub type LauncherOf = Box<dyn Fn(&ServerConfig) -> Option<Arc<dyn Launcher>> + Send + Sync>;
 
 /// Which servers a command needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,14 +119,25 @@ impl Wiring {
     /// Nobody to ask, no model, no roots, nothing kept.
     pub fn new(launcher: Arc<dyn Launcher>) -> Self {
         let (elicitor, sampler) = (Arc::new(NoPerson), Arc::new(NoSampler));
-        Self { launcher, elicitor, sampler, roots: Vec::new(), pins: None, logins: None }
+        Self { launcher, held: None, elicitor, sampler, roots: Vec::new(), pins: None, logins: None }
+    }
+}
+
+/// Starts nothing.
+struct NoSandbox;
+
+impl Launcher for NoSandbox {
+    fn start(&self, _: Program) -> BoxFuture<'_, io::Result<Started>> {
+        Box::pin(std::future::ready(Err(io::Error::other(
+            "it is to run in a sandbox, and there is none here",
+        ))))
     }
 }
 
 impl Upstreams {
     /// The servers, of which none is started yet. Of two with one name, the first counts.
     pub fn new(configs: impl IntoIterator<Item = ServerConfig>, wiring: Wiring) -> Self {
-        let Wiring { launcher, elicitor, sampler, roots, pins, logins } = wiring;
+        let Wiring { launcher, held, elicitor, sampler, roots, pins, logins } = wiring;
         let pins = pins.unwrap_or_else(PinStore::in_memory);
         let (changed, changes) = watch::channel(0);
         let mut servers: Vec<Arc<Upstream>> = Vec::new();
@@ -135,7 +155,13 @@ impl Upstreams {
                 sees_roots: config.roots,
             };
             let login = Login::at(&config, logins.as_deref());
-            let (launcher, pins) = (launcher.clone(), pins.clone());
+            let of_held = || held.as_ref().and_then(|held| held(&config));
+            let launcher: Arc<dyn Launcher> = match config.sandbox {
+                None => launcher.clone(),
+                // What is to be held does not start where nobody can hold it.
+                Some(_) => of_held().unwrap_or_else(|| Arc::new(NoSandbox)),
+            };
+            let pins = pins.clone();
             let upstream =
                 Upstream::new(config, launcher, Arc::new(login), Arc::new(host), pins, changed.clone());
             servers.push(Arc::new(upstream));

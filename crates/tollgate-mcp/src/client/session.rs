@@ -86,6 +86,19 @@ struct Waiting {
     answer: oneshot::Sender<Result<Box<RawValue>, Fault>>,
     progress: Option<Arc<Inbox<Progressed>>>,
     asked: Option<Asked>,
+    over: Over,
+}
+
+/// Tells whoever asks somebody on behalf of a call that the call is over. There is a token only where somebody does.
+#[derive(Default)]
+struct Over(Option<CancellationToken>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        if let Some(token) = &self.0 {
+            token.cancel();
+        }
+    }
 }
 
 /// How many questions of a server are answered at the same time.
@@ -176,7 +189,7 @@ impl Session {
         asked: Option<Asked>,
     ) -> oneshot::Receiver<Result<Box<RawValue>, Fault>> {
         let (answer, receiver) = oneshot::channel();
-        self.waiting().insert(id, Waiting { answer, progress, asked });
+        self.waiting().insert(id, Waiting { answer, progress, asked, over: Over::default() });
         receiver
     }
 
@@ -270,7 +283,7 @@ impl Session {
             }
             // Whoever made the call reads its log, where there is no doubt whose it is.
             "notifications/message" => {
-                let peer = self.only_call().and_then(|asked| asked.peer);
+                let peer = self.only_call().and_then(|(asked, _)| asked.peer);
                 let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
                 if let (Some(peer), Some(params)) = (peer, params) {
                     peer.notify(method, params);
@@ -304,9 +317,13 @@ impl Session {
         let params = params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
         let Ok(turn) = self.questions.clone().try_acquire_owned() else { return self.count_stray() };
         tokio::spawn(async move {
-            let asked = session.only_call();
+            // Nobody is asked on behalf of a call that is over; where it is not known whose question it is, the
+            // connection's end is the end of it.
+            let (asked, over) = session.only_call().unzip();
+            let over = over.unwrap_or_else(|| session.gone.clone());
             let answered = tokio::select! {
                 answered = session.host.answer(&method, &params, asked) => answered,
+                () = over.cancelled() => Err((INTERNAL, "the call is over".to_owned())),
                 () = session.gone.cancelled() => return,
             };
             let text = message::answer(&id, &answered);
@@ -315,12 +332,16 @@ impl Session {
         });
     }
 
-    /// The call that a question belongs to, where there is no doubt about it.
-    fn only_call(&self) -> Option<Asked> {
-        let waiting = self.waiting();
-        let mut calls = waiting.values().filter_map(|one| one.asked.as_ref());
+    /// The call that a question belongs to, where there is no doubt about it, and when it is over.
+    fn only_call(&self) -> Option<(Asked, CancellationToken)> {
+        let mut waiting = self.waiting();
+        let mut calls = waiting.values_mut().filter(|one| one.asked.is_some());
         let first = calls.next()?;
-        calls.next().is_none().then(|| first.clone())
+        if calls.next().is_some() {
+            return None;
+        }
+        let over = first.over.0.get_or_insert_default().clone();
+        first.asked.clone().map(|asked| (asked, over))
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {

@@ -10,7 +10,7 @@ mod write;
 pub use expand::{Expanded, expand};
 pub use json_file::{JsonServers, read_json};
 pub use name::{BadServerName, ServerName};
-pub use server::{Endpoint, Generation, Limits, OAuth, ServerConfig, ServerTimeouts};
+pub use server::{Confinement, Endpoint, Generation, Limits, OAuth, ServerConfig, ServerTimeouts};
 pub use toml_file::{BadServer, read_toml};
 pub use write::{NotWritten, with_server, without_server};
 

@@ -23,6 +23,10 @@ pub struct ServerConfig {
     pub elicitation: bool,
     /// It is told the roots when it asks.
     pub roots: bool,
+    /// What its program may do, where it is started inside the sandbox of commands. Nothing holds it otherwise.
+    pub sandbox: Option<Confinement>,
+    /// The network is open to a program in the sandbox.
+    pub network: bool,
     /// It is used at all.
     pub enabled: bool,
     /// Only these of its tools, by globs over their own names; all of them where there is none.
@@ -88,6 +92,16 @@ pub enum Generation {
     Legacy,
 }
 
+/// What a program in the sandbox may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confinement {
+    /// Read, and nothing else; there is no network.
+    Reading,
+    /// Change what is in the roots.
+    Writing,
+}
+
 /// How long things may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerTimeouts {
@@ -123,6 +137,8 @@ impl ServerConfig {
             sampling: false,
             elicitation: true,
             roots: true,
+            sandbox: None,
+            network: false,
             enabled: true,
             tools: Vec::new(),
             timeouts: ServerTimeouts::default(),

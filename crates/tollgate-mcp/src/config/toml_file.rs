@@ -11,7 +11,7 @@ use std::{
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Endpoint, Generation, OAuth, ServerConfig, ServerName, expand};
+use super::{Confinement, Endpoint, Generation, OAuth, ServerConfig, ServerName, expand};
 
 /// Why the servers of a file cannot be used. None of the file's servers is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,6 +70,8 @@ struct Server {
     elicitation: bool,
     #[serde(default = "yes")]
     roots: bool,
+    sandbox: Option<Spanned<Sandboxed>>,
+    network: Option<Spanned<bool>>,
     #[serde(default = "yes")]
     enabled: bool,
     #[serde(default)]
@@ -89,7 +91,15 @@ enum Command {
     Words(Vec<String>),
 }
 
-const KEYS: &str = "a server has `command` (with `args`, `env`, `pass_env`, `cwd`) or `url` (with `headers`, `client_id`, \
+/// Whether a program is held, and how.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Sandboxed {
+    Is(bool),
+    Named(String),
+}
+
+const KEYS: &str = "a server has `command` (with `args`, `env`, `pass_env`, `cwd`, `sandbox`, `network`) or `url` (with `headers`, `client_id`, \
                     `client_secret`, `scopes`), and may have generation, trust, sampling, elicitation, roots, enabled, tools, start_ms, \
                     idle_ms, call_ms, max_message_bytes, max_in_prompt.";
 
@@ -196,6 +206,8 @@ impl Reader<'_> {
         config.sampling = server.sampling;
         config.elicitation = server.elicitation;
         config.roots = server.roots;
+        (config.sandbox, config.network) =
+            self.confinement(server.sandbox, server.network, &config.endpoint)?;
         config.enabled = server.enabled;
         config.tools = server.tools;
         config.timeouts.start = start.unwrap_or(config.timeouts.start);
@@ -212,6 +224,46 @@ impl Reader<'_> {
         config.missing = self.missing.take();
         config.limits.in_prompt = server.max_in_prompt.unwrap_or(config.limits.in_prompt);
         Ok(config)
+    }
+
+    /// How a program is held. What would hold nothing is an error, not a setting.
+    fn confinement(
+        &self,
+        sandbox: Option<Spanned<Sandboxed>>,
+        network: Option<Spanned<bool>>,
+        endpoint: &Endpoint,
+    ) -> Result<(Option<Confinement>, bool), Wrong> {
+        let hint = "give sandbox = true (or \"writing\"), \"reading\", or false; network = true beside it opens the network.";
+        let wrong = |span: Range<usize>, message: String| Err((span, message, hint.to_owned()));
+        let confined = match sandbox {
+            None => None,
+            Some(given) => {
+                let span = given.span();
+                let confined = match given.into_inner() {
+                    Sandboxed::Is(false) => None,
+                    Sandboxed::Is(true) => Some(Confinement::Writing),
+                    Sandboxed::Named(name) if name == "writing" => Some(Confinement::Writing),
+                    Sandboxed::Named(name) if name == "reading" => Some(Confinement::Reading),
+                    Sandboxed::Named(name) => {
+                        return wrong(span, format!("`{name}` is no way to hold a server"));
+                    }
+                };
+                if confined.is_some() && !matches!(endpoint, Endpoint::Stdio { .. }) {
+                    return wrong(
+                        span,
+                        format!("the server {} is no program: nothing of it runs here", self.name),
+                    );
+                }
+                confined
+            }
+        };
+        match network {
+            Some(open) if confined != Some(Confinement::Writing) => wrong(
+                open.span(),
+                "`network` is said of a server that may write in a sandbox, and of no other".to_owned(),
+            ),
+            open => Ok((confined, open.is_some_and(Spanned::into_inner))),
+        }
     }
 
     fn stdio(

@@ -8,6 +8,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tollgate::tool::{Answers, Caller, Requests};
 
 use super::{
+    ask::KEY,
     message::RpcError,
     peer::Ask,
     random,
@@ -85,7 +86,9 @@ impl Rounds {
     pub(crate) fn park(&self, call: SameCall, ask: Ask, mut round: Round) -> Value {
         // It comes to its end however its client takes it up, or not.
         round.walk.let_go();
-        let state = random::id();
+        // What is lost with this process is told apart by the state itself: words for people, no proof of anything.
+        let begun = !ask.requests.keys().all(|key| key == KEY);
+        let state = random::id() + if begun { BEGUN } else { "" };
         let result = input_required(&ask.requests, &state);
         let mut parked = lock(&self.0);
         parked.retain(|_, parked| parked.since.elapsed() < PATIENCE && !parked.ask.answer.is_closed());
@@ -111,9 +114,7 @@ impl Rounds {
             }
         };
         let Some(Parked { ask, round, .. }) = found else {
-            return Err(RpcError::invalid_params(
-                "`requestState` is none that was given for this call, or it was used already; make the call without it",
-            ));
+            return Err(RpcError::invalid_params(unknown(state)));
         };
         let answered = |key: &String| answers.get(key).is_some_and(Value::is_object);
         if !ask.requests.keys().all(answered) {
@@ -123,6 +124,20 @@ impl Rounds {
         // A call that ended meanwhile has its answer ready.
         let _ = ask.answer.send(answers);
         Ok(TakenUp::GoesOn(round))
+    }
+}
+
+/// Ends the state of a call whose body had begun: it was the tool that asked.
+const BEGUN: &str = "-begun";
+
+/// What a state that nobody waits for means to whoever brings it.
+fn unknown(state: &str) -> &'static str {
+    if state.ends_with(BEGUN) {
+        "`requestState` is none that is waited for: it was used, is too old, or the gateway was started anew since. The call \
+         had begun and may have taken effect: look that up (`tollgate trace show`) before you make it again without the state"
+    } else {
+        "`requestState` is none that was given for this call, or it was used, is too old, or the gateway was started anew \
+         since. Nothing was run by this request: make the call without the state to be asked again"
     }
 }
 

@@ -18,5 +18,6 @@ mod many;
 mod bad_input;
 mod doors;
 mod npm;
+mod scenarios;
 mod conformance;
 mod real_clients;

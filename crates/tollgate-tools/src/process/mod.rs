@@ -14,6 +14,7 @@ mod capture;
 mod run;
 mod launcher;
 mod leash;
+mod stacked;
 
 pub use capture::{Captured, Keep};
 pub use environment::{Environment, is_ours};
@@ -23,3 +24,4 @@ pub use launcher::HostLauncher;
 pub use leash::{Leash, ON_A_LEASH, become_leashed};
 pub use program::find;
 pub use run::{Ended, How};
+pub use stacked::Stacked;

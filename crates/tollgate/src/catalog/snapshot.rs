@@ -66,8 +66,16 @@ impl Snapshot {
             }
             by_name.insert(entry.tool.label.clone(), at);
         }
-        let label_of =
-            |name: &String| by_name.get(name.as_str()).map(|at: &u32| pool[*at as usize].tool.label.clone());
+        // By its name on the wire, or as rules write it: `@server/tool`.
+        let by_id = |name: &str| {
+            let (server, own) = name.strip_prefix('@')?.split_once('/')?;
+            let at = by_name.get(format!("{server}__{own}").as_str()).or_else(|| by_name.get(own))?;
+            (pool[*at as usize].tool.spec.id.to_string() == name).then_some(at)
+        };
+        let label_of = |name: &String| {
+            let at: &u32 = by_name.get(name.as_str()).or_else(|| by_id(name))?;
+            Some(pool[*at as usize].tool.label.clone())
+        };
         let routes = registry.routes().iter();
         let routes =
             routes.map(|(route, names)| (route.clone(), names.iter().filter_map(label_of).collect()));

@@ -1,8 +1,6 @@
 //! `mcp list`: every server that is configured, and whether it may start. None is started.
 
-use serde_json::json;
-use tollgate_mcp::{ServerConfig, config::Endpoint};
-
+use super::state::{ServerState, states};
 use crate::{
     args::{Environment, Shared},
     commands::tools::table,
@@ -16,14 +14,9 @@ pub(super) fn run(shared: &Shared) -> Result<Exit, Fault> {
     let scope = world::scope(shared, &Environment::read())?;
     let config = Config::load(shared, &Environment::read(), scope.cwd())?;
     let servers = Servers::load(shared, &config, &scope)?;
-    let live = servers.upstreams.configs().map(|server| (server, "ready to start"));
-    let inert = servers.inert.iter().map(|inert| (&inert.config, "not trusted"));
-    let shadowed = servers.shadowed.iter().map(|server| (server, "another of that name counts"));
-    let mut rows: Vec<_> = live.chain(inert).chain(shadowed).collect();
-    rows.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+    let rows = states(&servers, &Environment::read());
     if shared.json {
-        let lines: Vec<_> =
-            rows.iter().map(|(server, state)| words::json(&described(server, state))).collect();
+        let lines: Vec<_> = rows.iter().map(words::json).collect();
         if !lines.is_empty() {
             words::data(&lines.join("\n"))?;
         }
@@ -36,23 +29,36 @@ pub(super) fn run(shared: &Shared) -> Result<Exit, Fault> {
         );
         return Ok(Exit::Done);
     }
-    let head = ["NAME", "STATE", "BELIEVED", "SOURCE", "REACHED BY"].map(str::to_owned);
-    let rows = rows.iter().map(|(server, state)| {
-        let believed = if server.trust { "yes" } else { "no" };
-        let reached = words::visible(&server.endpoint.shown());
-        [server.name.to_string(), (*state).to_owned(), believed.to_owned(), server.source.clone(), reached]
+    let problems: Vec<_> = rows.iter().filter(|row| row.state != "not trusted").filter_map(told).collect();
+    let head = ["NAME", "STATE", "BELIEVED", "SANDBOX", "PINNED", "SOURCE", "REACHED BY"].map(str::to_owned);
+    let rows = rows.into_iter().map(|row| {
+        let believed = if row.trust { "yes" } else { "no" };
+        let reached = words::visible(&row.reached_by);
+        let held = row.sandbox.unwrap_or("no").to_owned();
+        [
+            row.name,
+            row.state.to_owned(),
+            believed.to_owned(),
+            held,
+            row.pinned.to_string(),
+            row.source,
+            reached,
+        ]
     });
     let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
     words::data(&table(&rows))?;
+    problems.iter().for_each(|problem| words::talk(problem));
     servers.tell_trouble(|_| true);
     Ok(Exit::Done)
 }
 
-fn described(server: &ServerConfig, state: &str) -> serde_json::Value {
-    let transport = match server.endpoint {
-        Endpoint::Stdio { .. } => "stdio",
-        Endpoint::Http { .. } => "http",
-    };
-    json!({"name": server.name.as_str(), "state": state, "transport": transport, "reached_by": server.endpoint.shown(),
-           "generation": server.generation, "trust": server.trust, "source": server.source})
+/// What is wrong with a server, and what to do about it.
+fn told(row: &ServerState) -> Option<String> {
+    let problem = row.problem.as_ref()?;
+    Some(format!(
+        "note: the server {}: {}; {}.",
+        row.name,
+        words::visible(problem),
+        words::visible(&row.hint)
+    ))
 }

@@ -7,6 +7,7 @@ use crate::{
 
 mod file;
 mod add;
+pub(crate) mod state;
 mod list;
 mod remove;
 mod import;

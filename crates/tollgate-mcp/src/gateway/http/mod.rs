@@ -54,12 +54,22 @@ pub struct HttpSettings {
     pub per_second: u32,
     /// How many connections there may be at once.
     pub connections: usize,
+    /// A session nobody used for so long, and that has nothing under way, is over.
+    pub session_idle: Duration,
 }
 
 impl HttpSettings {
     /// The usual limits, for callers who prove who they are like this.
     pub fn new(auth: Auth) -> Self {
-        Self { auth, names: Names::default(), max_body: 4 << 20, per_second: 0, connections: 4096 }
+        let session_idle = Duration::from_secs(60 * 60);
+        Self {
+            auth,
+            names: Names::default(),
+            max_body: 4 << 20,
+            per_second: 0,
+            connections: 4096,
+            session_idle,
+        }
     }
 }
 
@@ -89,8 +99,8 @@ impl Gateway {
         let server = Arc::new(Server {
             gateway: self.clone(),
             rate: guard::Rate::new(settings.per_second),
+            sessions: sessions::Sessions::new(settings.session_idle),
             settings,
-            sessions: sessions::Sessions::default(),
             over: over.clone(),
         });
         let mut connections = JoinSet::new();
@@ -203,7 +213,7 @@ impl Server {
                         () = ends.cancelled() => {}
                     }
                 });
-                post::events(stream::of_session(self.gateway.inner.changes.subscribe(), over))
+                post::events(stream::of_session(self.gateway.inner.changes.subscribe(), over, session))
             }
             Err((status, error)) => of_rpc(status, None, &error),
         }

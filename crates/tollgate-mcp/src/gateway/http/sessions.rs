@@ -12,8 +12,11 @@ use crate::gateway::{
 };
 
 /// Sessions by id, and what the stateless requests of each caller share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Sessions {
+    /// How long one may be left alone.
+    idle: Duration,
+    swept: Mutex<Instant>,
     open: Mutex<HashMap<String, Open>>,
     shared: Mutex<HashMap<Identity, Arc<Session>>>,
 }
@@ -27,15 +30,34 @@ struct Open {
 /// More sessions than one machine's clients open.
 const MOST: usize = 10_000;
 
-/// A session nobody used for so long, and that has nothing under way, is over.
-const IDLE: Duration = Duration::from_secs(60 * 60);
+/// How often those that are over are looked for, at most.
+const SWEEP: Duration = Duration::from_secs(30);
+
+impl Open {
+    /// True when nobody used it for so long, no request of it is under way, and nobody reads its stream.
+    fn is_over(&self, idle: Duration) -> bool {
+        self.used.elapsed() >= idle && self.session.load() == 0 && Arc::strong_count(&self.session) == 1
+    }
+
+    fn end(&self) {
+        self.session.stop();
+        self.session.run.token().cancel();
+    }
+}
 
 impl Sessions {
+    /// None are open. One is over when nobody used it for `idle`.
+    pub(super) fn new(idle: Duration) -> Self {
+        Self { idle, swept: Mutex::new(Instant::now()), open: Mutex::default(), shared: Mutex::default() }
+    }
+
     /// A new session; `None` when there are too many.
     pub(super) fn open(&self, gateway: &Gateway, identity: &Identity) -> Option<(String, Arc<Session>)> {
         let mut open = lock(&self.open);
-        if open.len() >= MOST {
-            open.retain(|_, open| open.used.elapsed() < IDLE || open.session.load() > 0);
+        let mut swept = lock(&self.swept);
+        if open.len() >= MOST || swept.elapsed() >= SWEEP {
+            *swept = Instant::now();
+            open.extract_if(|_, open| open.is_over(self.idle)).for_each(|(_, open)| open.end());
         }
         if open.len() >= MOST {
             return None;
@@ -49,6 +71,11 @@ impl Sessions {
     pub(super) fn get(&self, id: &str, identity: &Identity) -> Option<Arc<Session>> {
         let mut open = lock(&self.open);
         let found = open.get_mut(id).filter(|found| found.session.identity == *identity)?;
+        if found.is_over(self.idle) {
+            found.end();
+            open.remove(id);
+            return None;
+        }
         found.used = Instant::now();
         Some(found.session.clone())
     }
@@ -78,10 +105,7 @@ impl Sessions {
 
     /// Ends all that is under way.
     pub(super) fn stop(&self) {
-        for open in lock(&self.open).values() {
-            open.session.stop();
-            open.session.run.token().cancel();
-        }
+        lock(&self.open).values().for_each(Open::end);
         lock(&self.shared).values().for_each(|session| session.stop());
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     gateway::{
         message,
         server::{Listening, Reply},
-        session::Outlet,
+        session::{Outlet, Session},
     },
     inbox::{Inbox, Reader},
 };
@@ -78,12 +78,17 @@ pub(super) fn until_answered(
 }
 
 /// What a session's own stream tells: that tools changed, until the session or the server ends.
-pub(super) fn of_session(changes: watch::Receiver<u64>, over: CancellationToken) -> Body {
+pub(super) fn of_session(
+    changes: watch::Receiver<u64>,
+    over: CancellationToken,
+    session: Arc<Session>,
+) -> Body {
     let begins = Bytes::from_static(b": listening\n\n");
     // Whoever waits for the session's end on this stream's behalf is told when the stream is gone.
     let gone = over.clone().drop_guard();
     let changed = move || {
-        let _ = &gone;
+        // As long as somebody reads, the session is in use.
+        let _ = (&gone, &session);
         Some(message::notification("notifications/tools/list_changed", &serde_json::json!({})))
     };
     changes_as_events(begins, changes, over, true, changed, || None)
