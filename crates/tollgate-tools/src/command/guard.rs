@@ -84,36 +84,41 @@ impl Guard {
         roots: &[PathBuf],
         home: Option<&Path>,
     ) -> io::Result<Vec<PathBuf>> {
-        let mut look = Look { guard: self, least: Reading::Asks, left: MOST, hidden: BTreeSet::new() };
         if confined == Confined::Writing {
-            return if self.denies { self.denied(roots) } else { Ok(Vec::new()) };
+            return self.denied(roots);
         }
-        let named: Vec<PathBuf> =
-            analysis.reads.iter().filter_map(|read| lexical(&from(read, folder, home))).collect();
-        let mut folders: BTreeSet<PathBuf> = named.iter().map(|path| before_pattern(path)).collect();
+        let named: Vec<PathBuf> = analysis.reads.iter().map(|read| from(read, folder, home)).collect();
+        let mut starts: BTreeSet<PathBuf> = named.iter().filter_map(|path| start(path)).collect();
         if analysis.leaves.iter().any(reads_its_folder) {
-            folders.insert(folder.to_owned());
+            starts.extend(folder.canonicalize());
         }
-        for path in folders {
-            let Ok(real) = path.canonicalize() else { continue };
+        if named.iter().any(|path| climbs(path)) {
+            starts.extend(roots.iter().cloned());
+        }
+        let decided: BTreeSet<PathBuf> = named.iter().filter_map(|path| lexical(path)).collect();
+        let mut look = Look::new(self, Reading::Asks, roots).keeping(starts.clone());
+        // Where the rules ask about a folder that was named, somebody has said yes to what is in it.
+        let asked = |path: &&PathBuf| path.is_dir() && (self.says)(path) >= Reading::Asks;
+        look.asked = decided.iter().filter(asked).cloned().collect();
+        for real in starts {
             // Elsewhere nothing is opened to a command that a rule could close.
             if !roots.iter().any(|root| real.starts_with(root) || root.starts_with(&real)) {
                 continue;
             }
             if real.is_dir() {
                 look.through(&real)?;
-            } else if (self.says)(&real) >= Reading::Asks {
+            } else if look.hides(&real) {
                 look.hidden.insert(real);
             }
         }
-        // What was named by its own name was decided on.
-        look.hidden.retain(|path| !named.contains(path));
+        // A file that was named by its own name was decided on. A folder is not: what it holds nobody named.
+        look.hidden.retain(|path| path.is_dir() || !decided.contains(path));
         Ok(look.hidden.into_iter().collect())
     }
 
     /// Everything in the roots that a rule denies.
     fn denied(&self, roots: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
-        let mut look = Look { guard: self, least: Reading::Denied, left: MOST, hidden: BTreeSet::new() };
+        let mut look = Look::new(self, Reading::Denied, roots).keeping(roots.iter().cloned().collect());
         if self.denies {
             roots.iter().try_for_each(|root| look.through(root).map(drop))?;
         }
@@ -130,24 +135,49 @@ impl Guard {
     }
 }
 
-/// A way through folders.
+/// A way through folders, and through the links in them as far as those stay in the roots.
 struct Look<'a> {
     guard: &'a Guard,
+    roots: &'a [PathBuf],
     least: Reading,
     left: usize,
+    /// Folders of which only what is denied is hidden.
+    asked: Vec<PathBuf>,
+    /// Folders that are never hidden in the place of what is in them.
+    kept: BTreeSet<PathBuf>,
+    seen: BTreeSet<PathBuf>,
     hidden: BTreeSet<PathBuf>,
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
+    fn new(guard: &'a Guard, least: Reading, roots: &'a [PathBuf]) -> Self {
+        let (asked, kept, seen, hidden) = Default::default();
+        Self { guard, roots, least, left: MOST, asked, kept, seen, hidden }
+    }
+
+    fn keeping(mut self, kept: BTreeSet<PathBuf>) -> Self {
+        self.kept = kept;
+        self
+    }
+
+    /// True for a file that is hidden.
+    fn hides(&self, path: &Path) -> bool {
+        let asked = self.asked.iter().any(|folder| path.starts_with(folder));
+        (self.guard.says)(path) >= if asked { Reading::Denied } else { self.least }
+    }
+
     /// True where everything in the folder is hidden. Then the folder is, in the place of all that.
     fn through(&mut self, folder: &Path) -> io::Result<bool> {
+        if !self.seen.insert(folder.to_owned()) {
+            return Ok(false);
+        }
         let entries = match folder.read_dir() {
             Ok(entries) => entries,
             // What we cannot look into, or is gone, the command cannot read either.
             Err(error) if is_closed(&error) => return Ok(false),
             Err(error) => return Err(error),
         };
-        let (mut all, mut below) = (true, Vec::new());
+        let (mut all, mut below) = (!self.kept.contains(folder), Vec::new());
         for entry in entries {
             let Ok(entry) = entry else { continue };
             self.left = self.left.checked_sub(1).ok_or_else(|| {
@@ -156,8 +186,8 @@ impl Look<'_> {
             let (path, kind) = (entry.path(), entry.file_type());
             let hides = match kind {
                 Ok(kind) if kind.is_dir() => self.through(&path)?,
-                Ok(kind) if kind.is_symlink() => false,
-                _ => (self.guard.says)(&path) >= self.least,
+                Ok(kind) if kind.is_symlink() => self.behind(&path)?,
+                _ => self.hides(&path),
             };
             if hides {
                 below.push(path);
@@ -173,6 +203,23 @@ impl Look<'_> {
             self.hidden.extend(below);
         }
         Ok(all)
+    }
+
+    /// A link is never hidden itself: what it leads to is, as it really is.
+    fn behind(&mut self, link: &Path) -> io::Result<bool> {
+        // One that leads nowhere, or round in a circle, opens nothing.
+        let Ok(real) = link.canonicalize() else { return Ok(false) };
+        if !self.roots.iter().any(|root| real.starts_with(root)) {
+            return Ok(false);
+        }
+        if real.is_dir() {
+            if self.through(&real)? {
+                self.hidden.insert(real);
+            }
+        } else if self.hides(&real) {
+            self.hidden.insert(real);
+        }
+        Ok(false)
     }
 }
 
@@ -221,12 +268,19 @@ fn lexical(path: &Path) -> Option<PathBuf> {
     plain.is_absolute().then_some(plain)
 }
 
-/// The path up to the first part that bash would match against names.
-fn before_pattern(path: &Path) -> PathBuf {
-    let plain = |part: &Component<'_>| {
-        !part.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{(".contains(byte))
-    };
-    path.components().take_while(plain).collect()
+/// Where reading a path begins, as it really is: the path itself, or the folder before the first part that bash would
+/// match against names.
+fn start(path: &Path) -> Option<PathBuf> {
+    path.components().take_while(is_plain).collect::<PathBuf>().canonicalize().ok()
+}
+
+/// True where a pattern leads up again, and so to anywhere.
+fn climbs(path: &Path) -> bool {
+    path.components().skip_while(is_plain).any(|part| part == Component::ParentDir)
+}
+
+fn is_plain(part: &Component<'_>) -> bool {
+    !part.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{(".contains(byte))
 }
 
 impl fmt::Debug for Guard {
