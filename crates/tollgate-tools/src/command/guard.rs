@@ -71,7 +71,10 @@ impl Guard {
     pub(super) fn is_quick(&self, analysis: &Analysis, confined: Confined) -> bool {
         match confined {
             Confined::Writing => !self.denies,
-            Confined::Reading => analysis.reads.is_empty() && !analysis.leaves.iter().any(reads_its_folder),
+            Confined::Reading => {
+                let more = |leaf: &Leaf| reads_its_folder(leaf) || reads_anywhere(leaf);
+                analysis.reads.is_empty() && !analysis.leaves.iter().any(more)
+            }
         }
     }
 
@@ -92,7 +95,7 @@ impl Guard {
         if analysis.leaves.iter().any(reads_its_folder) {
             starts.extend(folder.canonicalize());
         }
-        if named.iter().any(|path| climbs(path)) {
+        if named.iter().any(|path| climbs(path)) || analysis.leaves.iter().any(reads_anywhere) {
             starts.extend(roots.iter().cloned());
         }
         let decided: BTreeSet<PathBuf> = named.iter().filter_map(|path| lexical(path)).collect();
@@ -243,6 +246,24 @@ fn reads_its_folder(leaf: &Leaf) -> bool {
         "grep" | "egrep" | "fgrep" => words.iter().any(recursive),
         "git" => words.iter().any(|word| word == "grep" || word == "diff"),
         _ => false,
+    }
+}
+
+/// A program that reads files which a file or a script names.
+fn reads_anywhere(leaf: &Leaf) -> bool {
+    let Some((program, words)) = leaf.words.split_first() else { return true };
+    let program = program.rsplit('/').next().unwrap_or_default();
+    let checks = |word: &String| {
+        word.starts_with("--c") || (word.starts_with('-') && !word.starts_with("--") && word.contains('c'))
+    };
+    let imports = |word: &String| {
+        let from_file = word.starts_with("--f") || (word.starts_with('-') && word.contains('f'));
+        from_file || word.contains("import") || word.contains("include")
+    };
+    match program {
+        "jq" => words.iter().any(imports),
+        "cksum" => words.iter().any(checks),
+        _ => program.ends_with("sum") && words.iter().any(checks),
     }
 }
 

@@ -47,6 +47,9 @@ fn a_command_that_reads_a_folder_or_a_pattern_does_not_get_what_it_did_not_name(
     for line in ["grep -r x .", "rg x", "git grep x", "cat *", "cat .e*", "for f in *; do cat \"$f\"; done"] {
         assert_eq!(world.hidden(line, Confined::Reading), everything, "{line}");
     }
+    for line in ["sha256sum -c a", "cksum --check a", "jq -n 'import \"a\" as $a; $a'", "jq -rf a"] {
+        assert_eq!(world.hidden(line, Confined::Reading), everything, "{line}");
+    }
     // Which word of it is the folder is not asked: rather too much is hidden.
     assert_eq!(world.hidden("grep -r x src", Confined::Reading), everything);
     assert_eq!(world.hidden("cat src/../src/*", Confined::Reading), ["src/.env"]);
