@@ -32,7 +32,7 @@ impl Held {
 /// The built-in tools a command needs.
 pub(crate) fn registry(wanted: Wanted<'_>, held: Held) -> Result<Registry, Fault> {
     let guard = held.guard.clone();
-    let search = Search::new().withholding(move |path| guard.says(path) > Reading::Allowed);
+    let search = Search::new().withholding(move |scope, path| guard.says(scope, path) > Reading::Allowed);
     let shell = shell(held, wanted);
     let register = |only| register(&shell, &search, only);
     let registered = match wanted {

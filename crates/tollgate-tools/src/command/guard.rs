@@ -10,6 +10,8 @@ use std::{
     sync::Arc,
 };
 
+use tollgate::Scope;
+
 use crate::{
     sandbox::Confined,
     shell::{Analysis, Leaf},
@@ -26,11 +28,11 @@ pub enum Reading {
     Denied,
 }
 
-/// Says what may be read.
+/// Says what may be read, by whom: asked for every call anew, because rules change and speak of callers.
 #[derive(Clone)]
 pub struct Guard {
-    says: Arc<dyn Fn(&Path) -> Reading + Send + Sync>,
-    denies: bool,
+    says: Arc<dyn Fn(&Scope, &Path) -> Reading + Send + Sync>,
+    denies: Arc<dyn Fn() -> bool + Send + Sync>,
     own: Arc<[PathBuf]>,
 }
 
@@ -40,13 +42,16 @@ const MOST: usize = 1_000_000;
 impl Guard {
     /// With these rules. Where no rule `denies` reading, commands that do more than read are not looked after: somebody
     /// has said yes to them.
-    pub fn new(denies: bool, says: impl Fn(&Path) -> Reading + Send + Sync + 'static) -> Self {
-        Self { says: Arc::new(says), denies, own: Arc::default() }
+    pub fn new(
+        denies: impl Fn() -> bool + Send + Sync + 'static,
+        says: impl Fn(&Scope, &Path) -> Reading + Send + Sync + 'static,
+    ) -> Self {
+        Self { says: Arc::new(says), denies: Arc::new(denies), own: Arc::default() }
     }
 
-    /// What the rules say of reading this file.
-    pub fn says(&self, path: &Path) -> Reading {
-        (self.says)(path)
+    /// What the rules say of reading this file, in a call of this scope.
+    pub fn says(&self, scope: &Scope, path: &Path) -> Reading {
+        (self.says)(scope, path)
     }
 
     /// The same, and these folders of ours are kept from every command, whether they exist yet or not.
@@ -64,13 +69,13 @@ impl Guard {
 
     /// Everything may be read.
     pub fn open() -> Self {
-        Self::new(false, |_| Reading::Allowed)
+        Self::new(|| false, |_, _| Reading::Allowed)
     }
 
     /// True where there is nothing to look through.
     pub(super) fn is_quick(&self, analysis: &Analysis, confined: Confined) -> bool {
         match confined {
-            Confined::Writing => !self.denies,
+            Confined::Writing => !(self.denies)(),
             Confined::Reading => {
                 let more = |leaf: &Leaf| reads_its_folder(leaf) || reads_anywhere(leaf);
                 analysis.reads.is_empty() && !analysis.leaves.iter().any(more)
@@ -84,12 +89,13 @@ impl Guard {
         analysis: &Analysis,
         confined: Confined,
         folder: &Path,
-        roots: &[PathBuf],
+        scope: &Scope,
         home: Option<&Path>,
     ) -> io::Result<Vec<PathBuf>> {
         if confined == Confined::Writing {
-            return self.denied(roots);
+            return self.denied(scope);
         }
+        let roots = scope.roots();
         let named: Vec<PathBuf> = analysis.reads.iter().map(|read| from(read, folder, home)).collect();
         let mut starts: BTreeSet<PathBuf> = named.iter().filter_map(|path| start(path)).collect();
         if analysis.leaves.iter().any(reads_its_folder) {
@@ -99,9 +105,9 @@ impl Guard {
             starts.extend(roots.iter().cloned());
         }
         let decided: BTreeSet<PathBuf> = named.iter().filter_map(|path| lexical(path)).collect();
-        let mut look = Look::new(self, Reading::Asks, roots).keeping(starts.clone());
+        let mut look = Look::new(self, Reading::Asks, scope).keeping(starts.clone());
         // Where the rules ask about a folder that was named, somebody has said yes to what is in it.
-        let asked = |path: &&PathBuf| path.is_dir() && (self.says)(path) >= Reading::Asks;
+        let asked = |path: &&PathBuf| path.is_dir() && self.says(scope, path) >= Reading::Asks;
         look.asked = decided.iter().filter(asked).cloned().collect();
         for real in starts {
             // Elsewhere nothing is opened to a command that a rule could close.
@@ -120,10 +126,11 @@ impl Guard {
     }
 
     /// Everything in the roots that a rule denies.
-    fn denied(&self, roots: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
-        let mut look = Look::new(self, Reading::Denied, roots).keeping(roots.iter().cloned().collect());
-        if self.denies {
-            roots.iter().try_for_each(|root| look.through(root).map(drop))?;
+    fn denied(&self, scope: &Scope) -> io::Result<Vec<PathBuf>> {
+        let mut look =
+            Look::new(self, Reading::Denied, scope).keeping(scope.roots().iter().cloned().collect());
+        if (self.denies)() {
+            scope.roots().iter().try_for_each(|root| look.through(root).map(drop))?;
         }
         Ok(look.hidden.into_iter().collect())
     }
@@ -131,9 +138,9 @@ impl Guard {
 
 impl Guard {
     /// Everything in the roots that no command may have.
-    pub(super) fn forbidden(&self, roots: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
-        let mut all = self.own_in(roots);
-        all.extend(self.denied(roots)?);
+    pub(super) fn forbidden(&self, scope: &Scope) -> io::Result<Vec<PathBuf>> {
+        let mut all = self.own_in(scope.roots());
+        all.extend(self.denied(scope)?);
         Ok(all)
     }
 }
@@ -141,7 +148,7 @@ impl Guard {
 /// A way through folders, and through the links in them as far as those stay in the roots.
 struct Look<'a> {
     guard: &'a Guard,
-    roots: &'a [PathBuf],
+    scope: &'a Scope,
     least: Reading,
     left: usize,
     /// Folders of which only what is denied is hidden.
@@ -153,9 +160,9 @@ struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    fn new(guard: &'a Guard, least: Reading, roots: &'a [PathBuf]) -> Self {
+    fn new(guard: &'a Guard, least: Reading, scope: &'a Scope) -> Self {
         let (asked, kept, seen, hidden) = Default::default();
-        Self { guard, roots, least, left: MOST, asked, kept, seen, hidden }
+        Self { guard, scope, least, left: MOST, asked, kept, seen, hidden }
     }
 
     fn keeping(mut self, kept: BTreeSet<PathBuf>) -> Self {
@@ -166,7 +173,7 @@ impl<'a> Look<'a> {
     /// True for a file that is hidden.
     fn hides(&self, path: &Path) -> bool {
         let asked = self.asked.iter().any(|folder| path.starts_with(folder));
-        (self.guard.says)(path) >= if asked { Reading::Denied } else { self.least }
+        self.guard.says(self.scope, path) >= if asked { Reading::Denied } else { self.least }
     }
 
     /// True where everything in the folder is hidden. Then the folder is, in the place of all that.
@@ -212,7 +219,7 @@ impl<'a> Look<'a> {
     fn behind(&mut self, link: &Path) -> io::Result<bool> {
         // One that leads nowhere, or round in a circle, opens nothing.
         let Ok(real) = link.canonicalize() else { return Ok(false) };
-        if !self.roots.iter().any(|root| real.starts_with(root)) {
+        if !self.scope.roots().iter().any(|root| real.starts_with(root)) {
             return Ok(false);
         }
         if real.is_dir() {
@@ -306,7 +313,7 @@ fn is_plain(part: &Component<'_>) -> bool {
 
 impl fmt::Debug for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").field("denies", &self.denies).finish_non_exhaustive()
+        f.debug_struct("Guard").field("own", &self.own).finish_non_exhaustive()
     }
 }
 

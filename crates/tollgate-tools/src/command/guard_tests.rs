@@ -1,3 +1,5 @@
+use tollgate::guard::{Run, Workspace};
+
 use super::*;
 use crate::shell::analyse;
 
@@ -29,13 +31,15 @@ impl World {
 
     fn hidden(&self, line: &str, confined: Confined) -> Vec<String> {
         let root = self.1.clone();
-        let guard = Guard::new(true, move |path| match path.strip_prefix(&root) {
+        let says = move |_: &Scope, path: &Path| match path.strip_prefix(&root) {
             Ok(below) if below.starts_with("secrets") || below.ends_with("never") => Reading::Denied,
             Ok(below) if below.ends_with(".env") || below.starts_with("asked") => Reading::Asks,
             _ => Reading::Allowed,
-        });
-        let roots = [self.1.clone()];
-        let hidden = guard.hidden(&analyse(line), confined, &self.1, &roots, None).unwrap();
+        };
+        let workspace = Workspace::with_roots(self.1.clone(), vec![self.1.clone()]);
+        let scope = Scope::new(Run::builder("guard").build(), workspace);
+        let guard = Guard::new(|| true, says);
+        let hidden = guard.hidden(&analyse(line), confined, &self.1, &scope, None).unwrap();
         hidden.iter().map(|path| path.strip_prefix(&self.1).unwrap().display().to_string()).collect()
     }
 }
