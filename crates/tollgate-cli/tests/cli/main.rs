@@ -30,4 +30,5 @@ mod terminal;
 mod parked;
 mod hooks;
 mod sandbox;
+mod guarded;
 mod serving;

@@ -311,6 +311,12 @@ fn is_plain(part: &Component<'_>) -> bool {
     !part.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{(".contains(byte))
 }
 
+impl Default for Guard {
+    fn default() -> Self {
+        Self::open()
+    }
+}
+
 impl fmt::Debug for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guard").field("own", &self.own).finish_non_exhaustive()
