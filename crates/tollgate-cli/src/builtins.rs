@@ -32,9 +32,10 @@ impl Held {
 /// The built-in tools a command needs.
 pub(crate) fn registry(wanted: Wanted<'_>, held: Held) -> Result<Registry, Fault> {
     let guard = held.guard.clone();
-    let search = Search::new().withholding(move |path| guard.says(path) > Reading::Allowed);
+    let search = Search::new().withholding(move |scope, path| guard.says(scope, path) > Reading::Allowed);
+    let files = Files::guarded(journal(), held.guard.clone());
     let shell = shell(held, wanted);
-    let register = |only| register(&shell, &search, only);
+    let register = |only| register(&shell, &files, &search, only);
     let registered = match wanted {
         Wanted::Tool(name) => match register(Some(name)) {
             // A name nobody has: all names are needed, to say which one is near.
@@ -48,9 +49,14 @@ pub(crate) fn registry(wanted: Wanted<'_>, held: Held) -> Result<Registry, Fault
     })
 }
 
-fn register(shell: &Arc<Shell>, search: &Search, only: Option<&str>) -> Result<Registry, RegistryError> {
+fn register(
+    shell: &Arc<Shell>,
+    files: &Arc<Files>,
+    search: &Search,
+    only: Option<&str>,
+) -> Result<Registry, RegistryError> {
     let registry = shell.register(Registry::new(), only)?;
-    let registry = Files::new(journal()).register(registry, only)?;
+    let registry = files.register(registry, only)?;
     search.register(registry, only)
 }
 

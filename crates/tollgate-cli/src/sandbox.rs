@@ -1,6 +1,6 @@
 //! The sandbox of this run: what the environment and every config file ask for, and whom it keeps from what.
 
-use std::{path::Path, process::ExitCode, sync::Arc};
+use std::{path::Path, process::ExitCode};
 
 use serde_json::{Value, json};
 use tollgate::{
@@ -90,24 +90,23 @@ fn required(environment: &Environment) -> Result<Option<Level>, Fault> {
     Ok(Some(level))
 }
 
-/// What commands and searches may read of what nobody named: no more than the rules say of reading one file.
-pub(crate) fn guard(config: &Config, scope: &Arc<Scope>) -> Guard {
-    let denies =
-        |rule: &tollgate::policy::Rule| rule.stance().decision() == Decision::Deny && rule.is_about_reading();
-    let denies = config.policy.rules().iter().any(denies);
-    Guard::new(denies, reading(&config.policy, scope)).with_own(config.own())
+/// What commands and searches may read of what nobody named: no more than the rules say of reading one file, as they are
+/// when the call is made and for whoever makes it.
+pub(crate) fn guard(config: &Config) -> Guard {
+    let policy = config.policy.clone();
+    Guard::new(move || policy.denies_reading(), reading(&config.policy)).with_own(config.own())
 }
 
-fn reading(policy: &Layers, scope: &Arc<Scope>) -> impl Fn(&Path) -> Reading + Send + Sync + use<> {
-    let (policy, scope) = (policy.clone(), scope.clone());
+fn reading(policy: &Layers) -> impl Fn(&Scope, &Path) -> Reading + Send + Sync + use<> {
+    let policy = policy.clone();
     let search = ToolSpec::new("grep", "", json!({"type": "object"})).ok().map(|mut search| {
         search.requires_permission = false;
         search
     });
-    move |path| {
+    move |scope, path| {
         let Some(search) = &search else { return Reading::Denied };
         let says =
-            |effects: &Effects| policy.decide(&Query::new(search, &Value::Null, effects, &scope)).decision;
+            |effects: &Effects| policy.decide(&Query::new(search, &Value::Null, effects, scope)).decision;
         match says(&Effects::reading().reads(path)) {
             Decision::Deny => Reading::Denied,
             // Stricter than what they say of the search itself.

@@ -94,7 +94,7 @@ impl World {
             scope.sandbox = Isolation::found_by(move || found.word().into());
         }
         let scope = Arc::new(scope);
-        let guard = sandbox::guard(&config, &scope);
+        let guard = sandbox::guard(&config);
         let held = Held { sandbox, guard, environment: asked.config.environment };
         let mut loaded = Loaded::load(&shared.mocks, wanted, held)?;
         loaded.registry = more(loaded.registry)?;

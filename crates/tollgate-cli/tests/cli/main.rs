@@ -30,6 +30,7 @@ mod terminal;
 mod parked;
 mod hooks;
 mod sandbox;
+mod guarded;
 mod serving;
 mod both_ways;
 mod asker;

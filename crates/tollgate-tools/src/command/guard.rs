@@ -10,6 +10,8 @@ use std::{
     sync::Arc,
 };
 
+use tollgate::Scope;
+
 use crate::{
     sandbox::Confined,
     shell::{Analysis, Leaf},
@@ -26,11 +28,11 @@ pub enum Reading {
     Denied,
 }
 
-/// Says what may be read.
+/// Says what may be read, by whom: asked for every call anew, because rules change and speak of callers.
 #[derive(Clone)]
 pub struct Guard {
-    says: Arc<dyn Fn(&Path) -> Reading + Send + Sync>,
-    denies: bool,
+    says: Arc<dyn Fn(&Scope, &Path) -> Reading + Send + Sync>,
+    denies: Arc<dyn Fn() -> bool + Send + Sync>,
     own: Arc<[PathBuf]>,
 }
 
@@ -40,13 +42,16 @@ const MOST: usize = 1_000_000;
 impl Guard {
     /// With these rules. Where no rule `denies` reading, commands that do more than read are not looked after: somebody
     /// has said yes to them.
-    pub fn new(denies: bool, says: impl Fn(&Path) -> Reading + Send + Sync + 'static) -> Self {
-        Self { says: Arc::new(says), denies, own: Arc::default() }
+    pub fn new(
+        denies: impl Fn() -> bool + Send + Sync + 'static,
+        says: impl Fn(&Scope, &Path) -> Reading + Send + Sync + 'static,
+    ) -> Self {
+        Self { says: Arc::new(says), denies: Arc::new(denies), own: Arc::default() }
     }
 
-    /// What the rules say of reading this file.
-    pub fn says(&self, path: &Path) -> Reading {
-        (self.says)(path)
+    /// What the rules say of reading this file, in a call of this scope.
+    pub fn says(&self, scope: &Scope, path: &Path) -> Reading {
+        (self.says)(scope, path)
     }
 
     /// The same, and these folders of ours are kept from every command, whether they exist yet or not.
@@ -64,14 +69,17 @@ impl Guard {
 
     /// Everything may be read.
     pub fn open() -> Self {
-        Self::new(false, |_| Reading::Allowed)
+        Self::new(|| false, |_, _| Reading::Allowed)
     }
 
     /// True where there is nothing to look through.
     pub(super) fn is_quick(&self, analysis: &Analysis, confined: Confined) -> bool {
         match confined {
-            Confined::Writing => !self.denies,
-            Confined::Reading => analysis.reads.is_empty() && !analysis.leaves.iter().any(reads_its_folder),
+            Confined::Writing => !(self.denies)(),
+            Confined::Reading => {
+                let more = |leaf: &Leaf| reads_its_folder(leaf) || reads_anywhere(leaf);
+                analysis.reads.is_empty() && !analysis.leaves.iter().any(more)
+            }
         }
     }
 
@@ -81,41 +89,48 @@ impl Guard {
         analysis: &Analysis,
         confined: Confined,
         folder: &Path,
-        roots: &[PathBuf],
+        scope: &Scope,
         home: Option<&Path>,
     ) -> io::Result<Vec<PathBuf>> {
-        let mut look = Look { guard: self, least: Reading::Asks, left: MOST, hidden: BTreeSet::new() };
         if confined == Confined::Writing {
-            return if self.denies { self.denied(roots) } else { Ok(Vec::new()) };
+            return self.denied(scope);
         }
-        let named: Vec<PathBuf> =
-            analysis.reads.iter().filter_map(|read| lexical(&from(read, folder, home))).collect();
-        let mut folders: BTreeSet<PathBuf> = named.iter().map(|path| before_pattern(path)).collect();
+        let roots = scope.roots();
+        let named: Vec<PathBuf> = analysis.reads.iter().map(|read| from(read, folder, home)).collect();
+        let mut starts: BTreeSet<PathBuf> = named.iter().filter_map(|path| start(path)).collect();
         if analysis.leaves.iter().any(reads_its_folder) {
-            folders.insert(folder.to_owned());
+            starts.extend(folder.canonicalize());
         }
-        for path in folders {
-            let Ok(real) = path.canonicalize() else { continue };
+        if named.iter().any(|path| climbs(path)) || analysis.leaves.iter().any(reads_anywhere) {
+            starts.extend(roots.iter().cloned());
+        }
+        let decided: BTreeSet<PathBuf> = named.iter().filter_map(|path| lexical(path)).collect();
+        let mut look = Look::new(self, Reading::Asks, scope).keeping(starts.clone());
+        // Where the rules ask about a folder that was named, somebody has said yes to what is in it.
+        let asked = |path: &&PathBuf| path.is_dir() && self.says(scope, path) >= Reading::Asks;
+        look.asked = decided.iter().filter(asked).cloned().collect();
+        for real in starts {
             // Elsewhere nothing is opened to a command that a rule could close.
             if !roots.iter().any(|root| real.starts_with(root) || root.starts_with(&real)) {
                 continue;
             }
             if real.is_dir() {
                 look.through(&real)?;
-            } else if (self.says)(&real) >= Reading::Asks {
+            } else if look.hides(&real) {
                 look.hidden.insert(real);
             }
         }
-        // What was named by its own name was decided on.
-        look.hidden.retain(|path| !named.contains(path));
+        // A file that was named by its own name was decided on. A folder is not: what it holds nobody named.
+        look.hidden.retain(|path| path.is_dir() || !decided.contains(path));
         Ok(look.hidden.into_iter().collect())
     }
 
     /// Everything in the roots that a rule denies.
-    fn denied(&self, roots: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
-        let mut look = Look { guard: self, least: Reading::Denied, left: MOST, hidden: BTreeSet::new() };
-        if self.denies {
-            roots.iter().try_for_each(|root| look.through(root).map(drop))?;
+    fn denied(&self, scope: &Scope) -> io::Result<Vec<PathBuf>> {
+        let mut look =
+            Look::new(self, Reading::Denied, scope).keeping(scope.roots().iter().cloned().collect());
+        if (self.denies)() {
+            scope.roots().iter().try_for_each(|root| look.through(root).map(drop))?;
         }
         Ok(look.hidden.into_iter().collect())
     }
@@ -123,31 +138,56 @@ impl Guard {
 
 impl Guard {
     /// Everything in the roots that no command may have.
-    pub(super) fn forbidden(&self, roots: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
-        let mut all = self.own_in(roots);
-        all.extend(self.denied(roots)?);
+    pub(super) fn forbidden(&self, scope: &Scope) -> io::Result<Vec<PathBuf>> {
+        let mut all = self.own_in(scope.roots());
+        all.extend(self.denied(scope)?);
         Ok(all)
     }
 }
 
-/// A way through folders.
+/// A way through folders, and through the links in them as far as those stay in the roots.
 struct Look<'a> {
     guard: &'a Guard,
+    scope: &'a Scope,
     least: Reading,
     left: usize,
+    /// Folders of which only what is denied is hidden.
+    asked: Vec<PathBuf>,
+    /// Folders that are never hidden in the place of what is in them.
+    kept: BTreeSet<PathBuf>,
+    seen: BTreeSet<PathBuf>,
     hidden: BTreeSet<PathBuf>,
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
+    fn new(guard: &'a Guard, least: Reading, scope: &'a Scope) -> Self {
+        let (asked, kept, seen, hidden) = Default::default();
+        Self { guard, scope, least, left: MOST, asked, kept, seen, hidden }
+    }
+
+    fn keeping(mut self, kept: BTreeSet<PathBuf>) -> Self {
+        self.kept = kept;
+        self
+    }
+
+    /// True for a file that is hidden.
+    fn hides(&self, path: &Path) -> bool {
+        let asked = self.asked.iter().any(|folder| path.starts_with(folder));
+        self.guard.says(self.scope, path) >= if asked { Reading::Denied } else { self.least }
+    }
+
     /// True where everything in the folder is hidden. Then the folder is, in the place of all that.
     fn through(&mut self, folder: &Path) -> io::Result<bool> {
+        if !self.seen.insert(folder.to_owned()) {
+            return Ok(false);
+        }
         let entries = match folder.read_dir() {
             Ok(entries) => entries,
             // What we cannot look into, or is gone, the command cannot read either.
             Err(error) if is_closed(&error) => return Ok(false),
             Err(error) => return Err(error),
         };
-        let (mut all, mut below) = (true, Vec::new());
+        let (mut all, mut below) = (!self.kept.contains(folder), Vec::new());
         for entry in entries {
             let Ok(entry) = entry else { continue };
             self.left = self.left.checked_sub(1).ok_or_else(|| {
@@ -156,8 +196,8 @@ impl Look<'_> {
             let (path, kind) = (entry.path(), entry.file_type());
             let hides = match kind {
                 Ok(kind) if kind.is_dir() => self.through(&path)?,
-                Ok(kind) if kind.is_symlink() => false,
-                _ => (self.guard.says)(&path) >= self.least,
+                Ok(kind) if kind.is_symlink() => self.behind(&path)?,
+                _ => self.hides(&path),
             };
             if hides {
                 below.push(path);
@@ -173,6 +213,23 @@ impl Look<'_> {
             self.hidden.extend(below);
         }
         Ok(all)
+    }
+
+    /// A link is never hidden itself: what it leads to is, as it really is.
+    fn behind(&mut self, link: &Path) -> io::Result<bool> {
+        // One that leads nowhere, or round in a circle, opens nothing.
+        let Ok(real) = link.canonicalize() else { return Ok(false) };
+        if !self.scope.roots().iter().any(|root| real.starts_with(root)) {
+            return Ok(false);
+        }
+        if real.is_dir() {
+            if self.through(&real)? {
+                self.hidden.insert(real);
+            }
+        } else if self.hides(&real) {
+            self.hidden.insert(real);
+        }
+        Ok(false)
     }
 }
 
@@ -199,6 +256,24 @@ fn reads_its_folder(leaf: &Leaf) -> bool {
     }
 }
 
+/// A program that reads files which a file or a script names.
+fn reads_anywhere(leaf: &Leaf) -> bool {
+    let Some((program, words)) = leaf.words.split_first() else { return true };
+    let program = program.rsplit('/').next().unwrap_or_default();
+    let checks = |word: &String| {
+        word.starts_with("--c") || (word.starts_with('-') && !word.starts_with("--") && word.contains('c'))
+    };
+    let imports = |word: &String| {
+        let from_file = word.starts_with("--f") || (word.starts_with('-') && word.contains('f'));
+        from_file || word.contains("import") || word.contains("include")
+    };
+    match program {
+        "jq" => words.iter().any(imports),
+        "cksum" => words.iter().any(checks),
+        _ => program.ends_with("sum") && words.iter().any(checks),
+    }
+}
+
 fn from(read: &str, folder: &Path, home: Option<&Path>) -> PathBuf {
     match (read.strip_prefix('~'), home) {
         (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
@@ -221,17 +296,30 @@ fn lexical(path: &Path) -> Option<PathBuf> {
     plain.is_absolute().then_some(plain)
 }
 
-/// The path up to the first part that bash would match against names.
-fn before_pattern(path: &Path) -> PathBuf {
-    let plain = |part: &Component<'_>| {
-        !part.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{(".contains(byte))
-    };
-    path.components().take_while(plain).collect()
+/// Where reading a path begins, as it really is: the path itself, or the folder before the first part that bash would
+/// match against names.
+fn start(path: &Path) -> Option<PathBuf> {
+    path.components().take_while(is_plain).collect::<PathBuf>().canonicalize().ok()
+}
+
+/// True where a pattern leads up again, and so to anywhere.
+fn climbs(path: &Path) -> bool {
+    path.components().skip_while(is_plain).any(|part| part == Component::ParentDir)
+}
+
+fn is_plain(part: &Component<'_>) -> bool {
+    !part.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{(".contains(byte))
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        Self::open()
+    }
 }
 
 impl fmt::Debug for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").field("denies", &self.denies).finish_non_exhaustive()
+        f.debug_struct("Guard").field("own", &self.own).finish_non_exhaustive()
     }
 }
 

@@ -1,3 +1,5 @@
+use tollgate::guard::{Run, Workspace};
+
 use super::*;
 use crate::shell::analyse;
 
@@ -17,15 +19,27 @@ impl World {
         Self(folder, root)
     }
 
+    fn file(&self, path: &str) {
+        std::fs::create_dir_all(self.1.join(path).parent().unwrap()).unwrap();
+        std::fs::write(self.1.join(path), "").unwrap();
+    }
+
+    fn link(&self, target: &str, path: &str) {
+        std::fs::create_dir_all(self.1.join(path).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, self.1.join(path)).unwrap();
+    }
+
     fn hidden(&self, line: &str, confined: Confined) -> Vec<String> {
         let root = self.1.clone();
-        let guard = Guard::new(true, move |path| match path.strip_prefix(&root) {
-            Ok(below) if below.starts_with("secrets") => Reading::Denied,
-            Ok(below) if below.ends_with(".env") => Reading::Asks,
+        let says = move |_: &Scope, path: &Path| match path.strip_prefix(&root) {
+            Ok(below) if below.starts_with("secrets") || below.ends_with("never") => Reading::Denied,
+            Ok(below) if below.ends_with(".env") || below.starts_with("asked") => Reading::Asks,
             _ => Reading::Allowed,
-        });
-        let roots = [self.1.clone()];
-        let hidden = guard.hidden(&analyse(line), confined, &self.1, &roots, None).unwrap();
+        };
+        let workspace = Workspace::with_roots(self.1.clone(), vec![self.1.clone()]);
+        let scope = Scope::new(Run::builder("guard").build(), workspace);
+        let guard = Guard::new(|| true, says);
+        let hidden = guard.hidden(&analyse(line), confined, &self.1, &scope, None).unwrap();
         hidden.iter().map(|path| path.strip_prefix(&self.1).unwrap().display().to_string()).collect()
     }
 }
@@ -35,6 +49,9 @@ fn a_command_that_reads_a_folder_or_a_pattern_does_not_get_what_it_did_not_name(
     let world = World::new();
     let everything = [".env", "secrets", "src/.env"];
     for line in ["grep -r x .", "rg x", "git grep x", "cat *", "cat .e*", "for f in *; do cat \"$f\"; done"] {
+        assert_eq!(world.hidden(line, Confined::Reading), everything, "{line}");
+    }
+    for line in ["sha256sum -c a", "cksum --check a", "jq -n 'import \"a\" as $a; $a'", "jq -rf a"] {
         assert_eq!(world.hidden(line, Confined::Reading), everything, "{line}");
     }
     // Which word of it is the folder is not asked: rather too much is hidden.
@@ -59,4 +76,51 @@ fn what_a_command_names_was_decided_on_and_what_it_does_not_read_costs_nothing()
 fn from_a_command_that_does_more_than_read_only_what_is_denied_is_kept() {
     let world = World::new();
     assert_eq!(world.hidden("make all", Confined::Writing), ["secrets"]);
+}
+
+#[test]
+fn a_folder_of_nothing_but_secrets_keeps_them_although_it_was_named() {
+    let world = World::new();
+    world.file("conf/.env");
+    world.file("conf/deep/.env");
+    for line in ["grep -r . conf", "cat conf/.e*", "grep -r . conf/deep conf"] {
+        let hidden = world.hidden(line, Confined::Reading).join(" ");
+        assert!(hidden.contains("conf/.env") && hidden.contains("conf/deep"), "{line}: {hidden}");
+    }
+}
+
+#[test]
+fn of_a_named_folder_that_the_rules_ask_about_only_what_is_denied_is_kept() {
+    let world = World::new();
+    world.file("asked/a");
+    world.file("asked/deep/never");
+    assert_eq!(world.hidden("cat asked/a asked", Confined::Reading), ["asked/deep"]);
+    assert_eq!(world.hidden("cat asked/*", Confined::Reading), ["asked/a", "asked/deep"]);
+}
+
+#[test]
+fn a_link_in_a_folder_does_not_lead_around() {
+    let world = World::new();
+    world.file("conf/.env");
+    world.link("../conf/.env", "links/e");
+    world.link("../conf", "keep/all");
+    world.link("..", "keep/up");
+    world.link("nowhere", "links/broken");
+    world.link("/etc/hostname", "links/outside");
+    assert_eq!(world.hidden("cat links/*", Confined::Reading), ["conf/.env"]);
+    assert_eq!(world.hidden("cat links/e*", Confined::Reading), ["conf/.env"]);
+    for line in ["cat keep/*/.e*", "cat keep/all/.e*", "cat keep/all/../.e*", "cat links/*/../../conf/.e*"] {
+        let hidden = world.hidden(line, Confined::Reading).join(" ");
+        let wanted = if line.contains("all/../") { ".env secrets" } else { "conf" };
+        assert!(hidden.contains(wanted), "{line}: {hidden}");
+    }
+}
+
+#[test]
+fn a_way_up_from_a_linked_folder_is_followed_as_the_system_does() {
+    let world = World::new();
+    world.file("conf/deep/a");
+    world.file("conf/secret/.env");
+    world.link("conf/deep", "way");
+    assert_eq!(world.hidden("cat way/../secret/.env", Confined::Reading), ["conf/secret/.env"]);
 }

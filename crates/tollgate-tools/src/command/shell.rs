@@ -113,7 +113,7 @@ impl Tool for ShellTool {
         if shell.sandbox.hides(confined) {
             return Opinion::Abstain;
         }
-        match shell.guard.forbidden(scope.roots()) {
+        match shell.guard.forbidden(scope) {
             Ok(denied) if denied.is_empty() => Opinion::Abstain,
             Ok(denied) => Opinion::Ask(format!(
                 "the sandbox of this machine cannot keep {} from a command that does more than read",
@@ -128,7 +128,7 @@ impl Tool for ShellTool {
         let confined = confined(&analysis, args);
         let only_reads = confined == Confined::Reading;
         let folder = cx.cwd().join(args.cwd.as_deref().unwrap_or("."));
-        let hidden = self.0.hidden(&analysis, confined, &folder, cx.roots()).await?;
+        let hidden = self.0.hidden(&analysis, confined, &folder, cx).await?;
         let kept = (!hidden.is_empty()).then(|| words::some(&hidden, cx.cwd()));
         let launch = self.0.launch(&args.command, folder, cx, (confined, hidden))?;
         let job = Job::start(launch, &args.command).await.map_err(|error| not_started(&error))?;
@@ -179,15 +179,15 @@ impl Shell {
         analysis: &Analysis,
         confined: Confined,
         folder: &Path,
-        roots: &[PathBuf],
+        scope: &Scope,
     ) -> Result<Vec<PathBuf>, Failure> {
         if self.guard.is_quick(analysis, confined) || !self.sandbox.hides(confined) {
             return Ok(Vec::new());
         }
         let (guard, home, analysis) = (self.guard.clone(), self.home.clone(), analysis.clone());
-        let (folder, roots) = (folder.to_owned(), roots.to_vec());
+        let (folder, scope) = (folder.to_owned(), scope.clone());
         off_thread(move |_| {
-            guard.hidden(&analysis, confined, &folder, &roots, home.as_deref()).map_err(|error| {
+            guard.hidden(&analysis, confined, &folder, &scope, home.as_deref()).map_err(|error| {
                 Failure::fatal(format!("The command was not started: {error}."))
                     .with_hint("Name a smaller folder: what must not be read is looked for first.")
             })

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     beneath::{Held, failure, shown},
     blocking::{Stop, off_thread, stopped},
+    command::Reading,
     journal::Change,
 };
 
@@ -31,6 +32,13 @@ pub(super) struct Wanted {
     pub(super) edits: Vec<Edit>,
 }
 
+/// What an answer tells of what stood in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    All,
+    Nothing,
+}
+
 /// A hash may be shortened to this many digits.
 pub(super) const SHORTEST_HASH: usize = 12;
 
@@ -39,9 +47,15 @@ pub(super) async fn alter(files: &Arc<Files>, cx: &Cx, wanted: Wanted) -> Result
     let real = wanted.held.path();
     let expected = wanted.hash.clone().or_else(|| files.seen.of(cx, &real));
     let change = Change::new(cx, wanted.tool, wanted.held.place());
+    // Somebody was asked about reading where an edit compares; where it does not, what stands there is not told.
+    let told = if files.guard.says(cx, &real) == Reading::Allowed || wanted.edits.iter().any(Edit::compares) {
+        Told::All
+    } else {
+        Told::Nothing
+    };
     let shared = files.clone();
     let (output, hash) =
-        off_thread(move |stop| shared.change(&wanted, expected.as_deref(), change, stop)).await?;
+        off_thread(move |stop| shared.change(&wanted, (expected.as_deref(), told), change, stop)).await?;
     files.seen.note(cx, &real, &hash);
     Ok(output)
 }
@@ -50,7 +64,7 @@ impl Files {
     fn change(
         &self,
         wanted: &Wanted,
-        expected: Option<&str>,
+        (expected, told): (Option<&str>, Told),
         mut change: Change,
         stop: &Stop,
     ) -> Result<(Output, String), Failure> {
@@ -58,12 +72,12 @@ impl Files {
         let real = held.path();
         let undone = |why: NotDone| not_done(&real, why);
         let standing = replace::lock(held, stop).map_err(undone)?;
-        self.compare(&real, expected, &standing, &wanted.edits)?;
+        self.compare(&real, (expected, told), &standing, &wanted.edits)?;
         let before = standing.now.as_ref().map(|now| &now.bytes[..]);
         let after = apply(before, &wanted.edits).map_err(|miss| missed(&real, &miss, &standing))?;
         let hash = Evidence::of(&after).as_str().to_owned();
         if before == Some(&after[..]) {
-            return Ok((said(wanted, "unchanged", &hash, &diff::Difference::default()), hash));
+            return Ok((said(wanted, "unchanged", &hash, None), hash));
         }
         let ready = replace::prepare(held, &standing, &after, None).map_err(undone)?;
         change.before = standing.now.as_ref().map(|now| now.hash.clone());
@@ -87,20 +101,23 @@ impl Files {
                 let _ = journal.close(entry);
             }
             return Err(match why {
-                NotDone::Raced => self.conflict(&real, None, &wanted.edits),
+                NotDone::Raced => self.conflict(&real, None, &wanted.edits, told),
                 why => undone(why),
             });
         }
         let what = if before.is_some() { "changed" } else { "created" };
+        if told == Told::Nothing && before.is_some() {
+            return Ok((quiet(wanted, what), hash));
+        }
         let difference = diff::unified(Path::new(&wanted.path), before.unwrap_or_default(), &after);
-        Ok((said(wanted, what, &hash, &difference), hash))
+        Ok((said(wanted, what, &hash, Some(&difference)), hash))
     }
 
     /// A file that is not what the model last saw is not changed.
     fn compare(
         &self,
         real: &Path,
-        expected: Option<&str>,
+        (expected, told): (Option<&str>, Told),
         standing: &Standing,
         edits: &[Edit],
     ) -> Result<(), Failure> {
@@ -110,12 +127,12 @@ impl Files {
             Some(now) if digits(&now.hash).starts_with(&digits(expected)) => Ok(()),
             // It was there when the model saw it; making it anew is what such an edit says.
             None if matches!(edits.first(), Some(Edit::Create { .. } | Edit::Overwrite { .. })) => Ok(()),
-            _ => Err(self.conflict(real, Some(standing), edits)),
+            _ => Err(self.conflict(real, Some(standing), edits, told)),
         }
     }
 
     /// Tells a loser what stands in the file now, who wrote it, and what is nearest to its edit.
-    fn conflict(&self, real: &Path, standing: Option<&Standing>, edits: &[Edit]) -> Failure {
+    fn conflict(&self, real: &Path, standing: Option<&Standing>, edits: &[Edit], told: Told) -> Failure {
         let path = shown(real.as_os_str());
         let now = standing.and_then(|standing| standing.now.as_ref());
         let (what, who) = match (standing, now) {
@@ -126,7 +143,10 @@ impl Files {
                     let Change { tool, call, caller, run, .. } = &entry.change;
                     format!(" by `{tool}` (call {call} of {caller}, run {run})")
                 });
-                (format!("has the content {} now", now.hash), who)
+                match told {
+                    Told::All => (format!("has the content {} now", now.hash), who),
+                    Told::Nothing => ("has another content now".to_owned(), who),
+                }
             }
             (None, None) => ("was changed at the same moment".to_owned(), String::new()),
         };
@@ -200,17 +220,24 @@ fn not_done(real: &Path, why: NotDone) -> Failure {
     }
 }
 
-fn said(wanted: &Wanted, what: &str, hash: &str, difference: &diff::Difference) -> Output {
+/// What came of a change of a file that may not be read.
+fn quiet(wanted: &Wanted, what: &str) -> Output {
+    let note = "what stood in the file is not told: a rule or its name keeps it from being read";
+    Output::json(json!({"path": wanted.path, "change": what, "note": note}))
+}
+
+fn said(wanted: &Wanted, what: &str, hash: &str, difference: Option<&diff::Difference>) -> Output {
     let mut meta = json!({"path": wanted.path, "change": what, "hash": hash});
-    if what != "unchanged" {
+    if let Some(difference) = difference {
         meta["lines_added"] = Value::from(difference.added);
         meta["lines_removed"] = Value::from(difference.removed);
     }
     let output = Output::json(meta);
     // The diff is of what stood in the file: data, like everything that is read.
-    if difference.text.is_empty() {
-        output
-    } else {
-        output.and(Item::Text { text: difference.text.clone() }).untrusted()
+    match difference {
+        Some(difference) if !difference.text.is_empty() => {
+            output.and(Item::Text { text: difference.text.clone() }).untrusted()
+        }
+        _ => output,
     }
 }

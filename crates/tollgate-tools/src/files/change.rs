@@ -40,6 +40,13 @@ pub(crate) enum Edit {
     },
 }
 
+impl Edit {
+    /// True when whether it can be made tells what stands in the file.
+    pub(crate) fn compares(&self) -> bool {
+        matches!(self, Self::Replace { .. } | Self::Patch { .. })
+    }
+}
+
 /// Why an edit cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Miss {

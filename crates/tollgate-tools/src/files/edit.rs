@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tollgate::{Cx, Effects, Failure, Output, Refusal, Scope, Tool, ToolSpec, tool::Access};
+use tollgate::{
+    Cx, Effects, Failure, Opinion, Output, Refusal, Scope, Tool, ToolSpec, outcome::RefusalCode, tool::Access,
+};
 
 use super::{
     Files,
@@ -14,6 +16,7 @@ use super::{
 use crate::{
     beneath::{Asked, Kind},
     builtin::builtin,
+    command::Reading,
 };
 
 pub(super) const NAMES: &[&str] = &["edit"];
@@ -120,6 +123,28 @@ impl Tool for Edit {
         }
         good_hash(args.hash.as_deref())?;
         args.path.hold(scope, "/path", &[Kind::File])
+    }
+
+    /// An edit that compares reads: whoever may not read the file could ask it out, a guess at a time.
+    fn authorize(&self, scope: &Scope, args: &Args) -> Opinion {
+        if args.diff.is_none() && !args.edits.iter().any(Step::compares) {
+            return Opinion::Abstain;
+        }
+        let Ok(held) = args.path.held() else { return Opinion::Abstain };
+        match self.0.guard.says(scope, &held.path()) {
+            Reading::Allowed => Opinion::Abstain,
+            Reading::Asks => Opinion::Ask(
+                "the edit tells what stands in the file, and reading that needs a yes".to_owned(),
+            ),
+            Reading::Denied => {
+                let reason = "A rule denies reading this file, and such an edit tells what stands in it.";
+                Opinion::Deny(
+                    Refusal::new(RefusalCode::Denied, reason).with_hint(
+                        "Append, insert or overwrite instead, or ask the person to make the change.",
+                    ),
+                )
+            }
+        }
     }
 
     async fn run(&self, cx: &Cx, args: &Args) -> Result<Output, Failure> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollgate::{Registry, catalog::RegistryError};
 
-use crate::{builtin::add, journal::Journal};
+use crate::{builtin::add, command::Guard, journal::Journal};
 
 mod encoding;
 mod lines;
@@ -34,12 +34,18 @@ pub use write::Write;
 pub struct Files {
     pub(crate) seen: Seen,
     pub(crate) journal: Option<Journal>,
+    guard: Guard,
 }
 
 impl Files {
     /// Without a journal nothing can be undone, so every change counts as destructive.
     pub fn new(journal: Option<Journal>) -> Arc<Self> {
-        Arc::new(Self { seen: Seen::default(), journal })
+        Self::guarded(journal, Guard::open())
+    }
+
+    /// The same, and a change tells nothing of a file that may be written but not read.
+    pub fn guarded(journal: Option<Journal>, guard: Guard) -> Arc<Self> {
+        Arc::new(Self { seen: Seen::default(), journal, guard })
     }
 
     /// The registry with the file tools; with `only`, just the one that answers to that name.

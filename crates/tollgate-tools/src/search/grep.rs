@@ -141,12 +141,13 @@ impl Tool for Grep {
         args.path.hold(scope, "/path", &[Kind::File, Kind::Folder])
     }
 
-    async fn run(&self, _: &Cx, args: &Args) -> Result<Output, Failure> {
+    async fn run(&self, cx: &Cx, args: &Args) -> Result<Output, Failure> {
+        let scope = Scope::clone(cx);
         let (search, held, text) = (self.0.clone(), args.path.held()?, args.path.text().to_owned());
         let (query, filter) = (args.query.clone(), args.filter.clone());
         let output = off_thread(move |stop| {
             let matcher = query.matcher().map_err(|refusal| Failure::fatal(refusal.to_string()))?;
-            let looking = Looking { search: &search, query: &query, matcher, stop };
+            let looking = Looking { search: &search, scope: &scope, query: &query, matcher, stop };
             let hits = looking.look(&held, &filter)?;
             Ok(answer(&text, &query, hits))
         });
@@ -191,6 +192,7 @@ impl Query {
 /// A search on its way.
 struct Looking<'a> {
     search: &'a Search,
+    scope: &'a Scope,
     query: &'a Query,
     matcher: RegexMatcher,
     stop: &'a Stop,
@@ -225,7 +227,7 @@ impl Looking<'_> {
                     }
                     let Ok(rel) = entry.path().strip_prefix(path) else { return WalkState::Continue };
                     let keep = || shared.lock().unwrap_or_else(PoisonError::into_inner);
-                    if (self.search.withheld)(entry.path()) {
+                    if (self.search.withheld)(self.scope, entry.path()) {
                         keep().withheld += 1;
                         return WalkState::Continue;
                     }

@@ -6,7 +6,7 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use serde_json::Value;
-use tollgate::{Registry, ToolSpec, catalog::RegistryError, tool::Interrupt};
+use tollgate::{Registry, Scope, ToolSpec, catalog::RegistryError, tool::Interrupt};
 
 use crate::builtin::{add, builtin};
 
@@ -25,11 +25,11 @@ pub struct Search {
     withheld: Arc<Withheld>,
 }
 
-type Withheld = dyn Fn(&Path) -> bool + Send + Sync;
+type Withheld = dyn Fn(&Scope, &Path) -> bool + Send + Sync;
 
 impl Default for Search {
     fn default() -> Self {
-        Self { withheld: Arc::new(secret::is_secret) }
+        Self { withheld: Arc::new(|_, path| secret::is_secret(path)) }
     }
 }
 
@@ -40,11 +40,11 @@ impl Search {
     }
 
     /// The same, and `grep` of a folder leaves these files out too: a rule that keeps a file from being read must not be
-    /// got around by searching the folder it is in.
+    /// got around by searching the folder it is in. It is asked with the scope of the call: rules speak of callers.
     #[must_use]
-    pub fn withholding(self, also: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+    pub fn withholding(self, also: impl Fn(&Scope, &Path) -> bool + Send + Sync + 'static) -> Self {
         let before = self.withheld;
-        Self { withheld: Arc::new(move |path| before(path) || also(path)) }
+        Self { withheld: Arc::new(move |scope, path| before(scope, path) || also(scope, path)) }
     }
 
     /// The registry with the search tools; with `only`, just the one of that name.

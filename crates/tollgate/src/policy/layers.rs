@@ -120,6 +120,12 @@ impl Layers {
         rules.sort_by_key(Rule::layer);
         rules
     }
+
+    /// True where a rule, of whatever layer and for whomever, denies reading some path now.
+    pub fn denies_reading(&self) -> bool {
+        let denies = |rule: &Rule| rule.stance() == Stance::Deny && rule.is_about_reading();
+        self.inner.look(|engine| engine.rules().iter().any(denies))
+    }
 }
 
 impl Grants {

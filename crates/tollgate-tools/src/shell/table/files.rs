@@ -35,7 +35,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         options: "-0 -a -A -b -B= -c -d= -D -h -H -k -l -L -m -P -s -S -t= -x -X=r --all --apparent-size --block-size= --bytes \
                   --total --dereference-args --max-depth= --human-readable --inodes --count-links --dereference \
                   --no-dereference --separate-dirs --si --summarize --threshold= --time? --time-style= --exclude= \
-                  --exclude-from=r --one-file-system --null --files0-from=r",
+                  --exclude-from=r --one-file-system --null",
         operands: Paths(ANY),
         freedom: Harmless,
         ..program("du")
@@ -46,11 +46,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         operands: Paths(ANY),
         ..program("df")
     },
-    // Absent: -C (writes), -p (touches), -z, -Z, -m, -S.
+    // Absent: -C (writes), -p (touches), -z, -Z, -m, -S, -f (reads files that a file names).
     Program {
-        options: "-b -E -F= -f=r -h -i -I -k -L -l -n -N -r -s -v -0 --brief --mime --mime-type --mime-encoding --separator= \
+        options: "-b -E -F= -h -i -I -k -L -l -n -N -r -s -v -0 --brief --mime --mime-type --mime-encoding --separator= \
                   --dereference --no-dereference --keep-going --no-buffer --no-pad --raw --extension --apple --print0 \
-                  --special-files --files-from=r",
+                  --special-files",
         operands: Paths(ANY),
         ..program("file")
     },

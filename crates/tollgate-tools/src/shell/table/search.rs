@@ -71,10 +71,10 @@ pub(super) const PROGRAMS: &[Program] = &[
         operands: PatternThenPaths,
         ..program("fd fdfind")
     },
-    // Absent: -exec, -execdir, -ok, -okdir, -delete, -fprint, -fprint0, -fprintf, -fls.
+    // Absent: -exec, -execdir, -ok, -okdir, -delete, -fprint, -fprint0, -fprintf, -fls, -files0-from.
     Program {
         options: "-H -L -P -O0 -O1 -O2 -O3 -a -and -o -or -not -amin= -anewer=r -atime= -cmin= -cnewer=r -ctime= -context= -d -daystart \
-                  -depth -empty -executable -false -files0-from=r -follow -fstype= -gid= -group= -ignore_readdir_race -ilname= \
+                  -depth -empty -executable -false -follow -fstype= -gid= -group= -ignore_readdir_race -ilname= \
                   -iname= -inum= -ipath= -iregex= -iwholename= -links= -lname= -ls -maxdepth= -mindepth= -mmin= -mount -mtime= \
                   -name= -newer=r -neweraa=r -newerac=r -newerat= -newermm=r -newermt= -newerct= -newercm=r -newerma=r -newermc=r \
                   -nogroup -noignore_readdir_race -noleaf -nouser -nowarn -path= -perm= -print -print0 -printf= -prune -quit \

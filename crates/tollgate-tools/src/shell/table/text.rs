@@ -42,18 +42,18 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..program("head tail")
     },
     Program {
-        options: "-c -m -l -L -w --bytes --chars --lines --words --max-line-length --files0-from=r --total=",
+        options: "-c -m -l -L -w --bytes --chars --lines --words --max-line-length --total=",
         operands: Paths(ANY),
         freedom: Harmless,
         ..program("wc")
     },
-    // Absent: -o, --output, --compress-program, -T.
+    // Absent: -o, --output, --compress-program, -T, and --files0-from, which reads files that nobody named.
     Program {
         options: "-b -d -f -g -i -h -k= -M -n -R -r -V -c -C -m -s -S= -t= -u -z --ignore-leading-blanks \
                   --dictionary-order --ignore-case --general-numeric-sort --ignore-nonprinting --human-numeric-sort \
                   --month-sort --numeric-sort --random-sort --random-source=r --reverse --sort= --version-sort --check? \
                   --key= --merge --stable --buffer-size= --field-separator= --unique --zero-terminated --parallel= \
-                  --batch-size= --files0-from=r --debug",
+                  --batch-size= --debug",
         operands: Paths(ANY),
         ..program("sort")
     },
