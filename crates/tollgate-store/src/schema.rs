@@ -12,13 +12,14 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 /// Each is run once, in order. What stands here is never changed, only added to.
 ///
 /// `journal` is the ledger: append-only, one row for all records of one run in one commit, each row chained to the
-/// one before. `calls` says where every call that needed a claim stands; its row and the journal's change in the same
+/// one before. `runs` says what each run adds up to, and which row is its last; each row names the one of its run before
+/// it (`prev`). An index would say the same, and be another page to write for every run of every commit. `calls` says where every call that needed a claim stands; its row and the journal's change in the same
 /// transaction. `owners` are processes that have, or had, the store open. `questions` wait for a person. `spent` counts
 /// what runs with a budget have used: the row without a tool is the whole run.
 ///
 /// `INTEGER PRIMARY KEY` is the row's own place in SQLite, and `BIGINT` in PostgreSQL. A key that is free stands in no
 /// row of `calls`, so that an end changes no index but the one of open calls.
-const MIGRATIONS: [&str; 2] = ["
+const MIGRATIONS: [&str; 3] = ["
     CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
     CREATE TABLE head (one BIGINT PRIMARY KEY, seq BIGINT NOT NULL, mac BLOB NOT NULL, owner BIGINT NOT NULL);
     CREATE TABLE owners (
@@ -64,6 +65,24 @@ const MIGRATIONS: [&str; 2] = ["
     CREATE TABLE spent (
         run TEXT NOT NULL, tool TEXT NOT NULL, calls BIGINT NOT NULL, micros BIGINT NOT NULL,
         tokens BIGINT NOT NULL, money BIGINT NOT NULL, PRIMARY KEY (run, tool));
+", "
+    ALTER TABLE runs ADD COLUMN tail BIGINT NOT NULL DEFAULT 0;
+    INSERT INTO runs (run, began, latest, calls, ok, refused, failed, unknown)
+        SELECT run, MIN(at), MAX(at), 0, 0, 0, 0, 0 FROM journal
+        WHERE run NOT IN (SELECT run FROM runs) GROUP BY run;
+    UPDATE runs SET tail = COALESCE((SELECT MAX(seq) FROM journal WHERE journal.run = runs.run), 0);
+    DROP INDEX runs_latest;
+    CREATE INDEX runs_latest ON runs (latest) WHERE calls > 0;
+    CREATE TABLE journal_3 (
+        seq INTEGER PRIMARY KEY, prev BIGINT NOT NULL, run TEXT NOT NULL, at BIGINT NOT NULL,
+        records BIGINT NOT NULL, body BLOB NOT NULL, mac BLOB NOT NULL);
+    INSERT INTO journal_3 (seq, prev, run, at, records, body, mac)
+        SELECT journal.seq, before.prev, run, at, records, body, mac FROM journal JOIN
+            (SELECT seq, LAG(seq, 1, CAST(0 AS BIGINT)) OVER (PARTITION BY run ORDER BY seq) AS prev
+             FROM journal) AS before ON before.seq = journal.seq
+        ORDER BY journal.seq;
+    DROP TABLE journal;
+    ALTER TABLE journal_3 RENAME TO journal;
 "];
 
 /// Brings the tables to this program's version, or says why not.

@@ -152,10 +152,12 @@ impl<'a> Tx<'a> {
         }
         for page in std::mem::take(&mut self.pages) {
             let link = self.key.link(&self.mac, page.seq, &page.run, self.now, &digest(&page.body));
+            let prev = self.add_up(&page)?;
             self.db.execute(
-                "INSERT INTO journal (seq, run, at, records, body, mac) VALUES ($1, $2, $3, $4, $5, $6)",
+                "INSERT INTO journal (seq, prev, run, at, records, body, mac) VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 &[
                     Param::Int(page.seq),
+                    Param::Int(prev),
                     Param::Text(&page.run),
                     Param::Int(self.now),
                     Param::Int(page.records),
@@ -164,35 +166,37 @@ impl<'a> Tx<'a> {
                 ],
             )?;
             self.mac = link.to_vec();
-            // A run is in the list once one of its calls has an end.
-            if page.tally.calls > 0 {
-                self.add_up(&page)?;
-            }
         }
         self.db
             .execute("UPDATE head SET seq = $1, mac = $2", &[Param::Int(self.seq), Param::Blob(&self.mac)])?;
         Ok(())
     }
 
-    fn add_up(&mut self, page: &Page) -> Result<(), StoreError> {
+    /// Makes the row the last one of its run, and says which one was before it. A run is in the list, with the time of
+    /// its latest end, once one of its calls has one.
+    fn add_up(&mut self, page: &Page) -> Result<i64, StoreError> {
         let Tally { calls, ok, refused, failed, unknown } = page.tally;
-        self.db.execute(
-            "INSERT INTO runs (run, began, latest, calls, ok, refused, failed, unknown)
-             VALUES ($1, $2, $2, $3, $4, $5, $6, $7)
-             ON CONFLICT (run) DO UPDATE SET latest = excluded.latest, calls = runs.calls + excluded.calls,
-               ok = runs.ok + excluded.ok, refused = runs.refused + excluded.refused,
-               failed = runs.failed + excluded.failed, unknown = runs.unknown + excluded.unknown",
-            &[
-                Param::Text(&page.run),
-                Param::Int(self.now),
-                Param::Int(calls),
-                Param::Int(ok),
-                Param::Int(refused),
-                Param::Int(failed),
-                Param::Int(unknown),
-            ],
-        )?;
-        Ok(())
+        let (run, seq, now) = (Param::Text(&page.run), Param::Int(page.seq), Param::Int(self.now));
+        let rows = self.db.query("SELECT tail FROM runs WHERE run = $1", &[run])?;
+        let prev = rows.first().map(|row| row.int(0)).transpose()?;
+        let [calls, ok, refused, failed, unknown] = [calls, ok, refused, failed, unknown].map(Param::Int);
+        match prev {
+            None => self.db.execute(
+                "INSERT INTO runs (tail, began, latest, calls, ok, refused, failed, unknown, run)
+                 VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)",
+                &[seq, now, calls, ok, refused, failed, unknown, run],
+            ),
+            // `latest` and `calls` are in an index: they are touched only where they change.
+            Some(_) if page.tally.calls == 0 => {
+                self.db.execute("UPDATE runs SET tail = $1 WHERE run = $2", &[seq, run])
+            }
+            Some(_) => self.db.execute(
+                "UPDATE runs SET tail = $1, latest = $2, calls = calls + $3, ok = ok + $4,
+                   refused = refused + $5, failed = failed + $6, unknown = unknown + $7 WHERE run = $8",
+                &[seq, now, calls, ok, refused, failed, unknown, run],
+            ),
+        }?;
+        Ok(prev.unwrap_or(0))
     }
 
     pub(crate) fn key(&self) -> &Key {

@@ -73,6 +73,6 @@ async fn a_store_made_by_a_newer_program_is_refused_in_one_clear_sentence() {
     let error =
         tollgate_store::Store::open(Place::folder(world.folder.path().join("home"))).expect_err("refused");
     let words = error.to_string();
-    assert!(words.contains("is of version 99") && words.contains("versions up to 2"), "{words}");
+    assert!(words.contains("is of version 99") && words.contains("versions up to 3"), "{words}");
     assert!(error.hint().contains("update this program"), "{}", error.hint());
 }
