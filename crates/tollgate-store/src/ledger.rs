@@ -65,11 +65,13 @@ impl Store {
         let id = ticket.0.cast_signed();
         let mut line = Vec::with_capacity(64);
         record::started(&mut line, id);
+        let (caller, key) = (clean(start.caller.as_str()), clean(start.key.as_str()));
         let wanted = Wanted {
             id,
             run: clean(start.run.as_str()),
-            caller: clean(start.caller.as_str()),
-            key: clean(start.key.as_str()),
+            slot: self.inner.key.slot(&caller, &key),
+            caller,
+            key,
             fingerprint: self.inner.key.mac(b"fingerprint", &[start.fingerprint.as_bytes()]),
             line,
         };

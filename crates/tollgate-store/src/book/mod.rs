@@ -57,10 +57,31 @@ struct Page {
     tally: Tally,
 }
 
+/// The last row of runs that were written lately. True for as long as nobody else has written since; the head tells.
+#[derive(Debug, Default)]
+pub(crate) struct Tails {
+    head: i64,
+    of: HashMap<String, i64>,
+}
+
+impl Tails {
+    /// More runs than one process has at work.
+    const MOST: usize = 4_096;
+
+    /// What is still true now that the chain ends with this row.
+    fn as_of(&mut self, head: i64) {
+        if self.head != head || self.of.len() > Self::MOST {
+            self.of.clear();
+        }
+        self.head = head;
+    }
+}
+
 /// An open transaction.
 pub(crate) struct Tx<'a> {
     db: &'a mut dyn Db,
     key: &'a Key,
+    tails: &'a mut Tails,
     /// Milliseconds since 1970. Only shown: nothing is decided by the wall clock.
     now: i64,
     seq: i64,
@@ -76,12 +97,19 @@ pub(crate) struct Tx<'a> {
 
 impl<'a> Tx<'a> {
     /// Begins.
-    pub(crate) fn begin(db: &'a mut dyn Db, key: &'a Key, sync: Durability) -> Result<Self, StoreError> {
+    pub(crate) fn begin(
+        db: &'a mut dyn Db,
+        key: &'a Key,
+        tails: &'a mut Tails,
+        sync: Durability,
+    ) -> Result<Self, StoreError> {
         db.begin(sync)?;
         match db.query("SELECT seq, mac FROM head", &[]).and_then(|rows| head(&rows)) {
             Ok((seq, mac)) => {
+                tails.as_of(seq);
                 let (pages, places, fresh) = (Vec::new(), HashMap::new(), HashMap::new());
-                Ok(Self { db, key, now: crate::now_ms(), seq, mac, pages, places, fresh, alive: None })
+                let now = crate::now_ms();
+                Ok(Self { db, key, tails, now, seq, mac, pages, places, fresh, alive: None })
             }
             Err(error) => {
                 db.rollback();
@@ -135,7 +163,10 @@ impl<'a> Tx<'a> {
             crate::failpoint::hit("before_commit");
             self.db.commit()
         });
-        if written.is_err() {
+        if written.is_ok() {
+            self.tails.head = self.seq;
+        } else {
+            self.tails.of.clear();
             self.db.rollback();
         }
         written
@@ -177,8 +208,14 @@ impl<'a> Tx<'a> {
     fn add_up(&mut self, page: &Page) -> Result<i64, StoreError> {
         let Tally { calls, ok, refused, failed, unknown } = page.tally;
         let (run, seq, now) = (Param::Text(&page.run), Param::Int(page.seq), Param::Int(self.now));
-        let rows = self.db.query("SELECT tail FROM runs WHERE run = $1", &[run])?;
-        let prev = rows.first().map(|row| row.int(0)).transpose()?;
+        let prev = match self.tails.of.get_mut(&page.run) {
+            Some(tail) => Some(std::mem::replace(tail, page.seq)),
+            None => {
+                self.tails.of.insert(page.run.clone(), page.seq);
+                let rows = self.db.query("SELECT tail FROM runs WHERE run = $1", &[run])?;
+                rows.first().map(|row| row.int(0)).transpose()?
+            }
+        };
         let [calls, ok, refused, failed, unknown] = [calls, ok, refused, failed, unknown].map(Param::Int);
         match prev {
             None => self.db.execute(
