@@ -65,11 +65,13 @@ impl Store {
         let id = ticket.0.cast_signed();
         let mut line = Vec::with_capacity(64);
         record::started(&mut line, id);
+        let (caller, key) = (clean(start.caller.as_str()), clean(start.key.as_str()));
         let wanted = Wanted {
             id,
             run: clean(start.run.as_str()),
-            caller: clean(start.caller.as_str()),
-            key: clean(start.key.as_str()),
+            slot: self.inner.key.slot(&caller, &key),
+            caller,
+            key,
             fingerprint: self.inner.key.mac(b"fingerprint", &[start.fingerprint.as_bytes()]),
             line,
         };
@@ -82,7 +84,8 @@ impl Store {
             failpoint::hit("before_start");
             let (reply, answer) = oneshot::channel();
             self.inner.desk.queue.push(Op::Claim { wanted: wanted.clone(), reply })?;
-            let claim = match answer.await.map_err(|_| StoreError::Closed)?? {
+            let mut awaited = Awaited { store: self, id, answer };
+            let claim = match (&mut awaited.answer).await.map_err(|_| StoreError::Closed)?? {
                 Claimed::Granted => Claim::Granted(Fence(ticket.0)),
                 Claimed::Replay(stored) => Claim::Replay(restore(&stored)?),
                 Claimed::Conflict => Claim::Conflict,
@@ -158,6 +161,24 @@ impl Store {
         record::delivered(&mut line, turn, calls);
         let _ = self.inner.desk.queue.note(run, &line, 1, Tally::default());
         failpoint::hit("delivered");
+    }
+}
+
+/// A claim whose answer may come while whoever wanted it goes away.
+struct Awaited<'a> {
+    store: &'a Store,
+    id: i64,
+    answer: oneshot::Receiver<Result<Claimed, StoreError>>,
+}
+
+impl Drop for Awaited<'_> {
+    /// Granted, and nobody is left to hear of it: the body never began, and the key must not stay held.
+    fn drop(&mut self) {
+        // From here on the writer itself sees that nobody listens.
+        self.answer.close();
+        if let Ok(Ok(Claimed::Granted)) = self.answer.try_recv() {
+            let _ = self.store.inner.desk.queue.push(Op::Abandon { id: self.id, ran: false });
+        }
     }
 }
 

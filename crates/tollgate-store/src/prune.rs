@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Store, StoreError, book::Tx, db::Param, key::digest, now_ms};
+use crate::{Store, StoreError, book::Tx, db::Param, key::digest, now_ms, trace::rows_of};
 
 /// What was taken out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -43,8 +43,8 @@ impl Store {
 }
 
 /// Runs that are old and have no open call.
-const OLD: &str =
-    "SELECT run FROM runs WHERE latest < $1 AND run NOT IN (SELECT run FROM calls WHERE state IN (0, 1))";
+const OLD: &str = "SELECT run FROM runs WHERE latest < $1 AND calls > 0
+     AND run NOT IN (SELECT run FROM calls WHERE state IN (0, 1))";
 
 /// Runs looked at in one step.
 const STEP: usize = 50;
@@ -62,9 +62,11 @@ fn shorten(tx: &mut Tx<'_>, before: i64, after: &str) -> Result<Step, StoreError
     let sql = format!("{OLD} AND run > $2 ORDER BY run LIMIT {STEP}");
     for row in tx.db().query(&sql, &[Param::Int(before), Param::Text(after)])? {
         let run = row.text(0)?;
-        let bodies = "SELECT seq, body FROM journal WHERE run = $1 AND records >= 0";
-        for row in tx.db().query(bodies, &[Param::Text(run)])? {
-            let body = row.blob(1)?;
+        for row in rows_of(tx.db(), run, 0)? {
+            if row.int(2)? < 0 {
+                continue;
+            }
+            let body = row.blob(3)?;
             step.bytes += i64::try_from(body.len()).unwrap_or(0);
             step.rows += 1;
             tx.db().execute(
@@ -82,6 +84,8 @@ fn forget(tx: &mut Tx<'_>, before: i64) -> Result<usize, StoreError> {
     for table in ["spent", "calls"] {
         tx.db().execute(&format!("DELETE FROM {table} WHERE run IN ({OLD})"), &[Param::Int(before)])?;
     }
-    let runs = tx.db().execute(&format!("DELETE FROM runs WHERE run IN ({OLD})"), &[Param::Int(before)])?;
+    // The row itself stays: it leads to the hashes, which the chain needs.
+    let empty = "UPDATE runs SET calls = 0, ok = 0, refused = 0, failed = 0, unknown = 0";
+    let runs = tx.db().execute(&format!("{empty} WHERE run IN ({OLD})"), &[Param::Int(before)])?;
     Ok(usize::try_from(runs).unwrap_or(usize::MAX))
 }

@@ -3,6 +3,8 @@
 use crate::{
     StoreError,
     db::{Db, Param},
+    key::Key,
+    place::Place,
 };
 
 /// The newest version this program knows: one for each migration.
@@ -12,13 +14,15 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 /// Each is run once, in order. What stands here is never changed, only added to.
 ///
 /// `journal` is the ledger: append-only, one row for all records of one run in one commit, each row chained to the
-/// one before. `calls` says where every call that needed a claim stands; its row and the journal's change in the same
+/// one before. `runs` says what each run adds up to, and which row is its last; each row names the one of its run before
+/// it (`prev`). An index would say the same, and be another page to write for every run of every commit. `calls` says where every call that needed a claim stands; its row and the journal's change in the same
 /// transaction. `owners` are processes that have, or had, the store open. `questions` wait for a person. `spent` counts
 /// what runs with a budget have used: the row without a tool is the whole run.
 ///
 /// `INTEGER PRIMARY KEY` is the row's own place in SQLite, and `BIGINT` in PostgreSQL. A key that is free stands in no
-/// row of `calls`, so that an end changes no index but the one of open calls.
-const MIGRATIONS: [&str; 2] = ["
+/// row of `calls`, so that an end changes no index but the one of open calls. A key that is held is found by its `slot`,
+/// a keyed hash of caller and key: an index of short numbers has few pages.
+const MIGRATIONS: [&str; 3] = ["
     CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
     CREATE TABLE head (one BIGINT PRIMARY KEY, seq BIGINT NOT NULL, mac BLOB NOT NULL, owner BIGINT NOT NULL);
     CREATE TABLE owners (
@@ -64,35 +68,86 @@ const MIGRATIONS: [&str; 2] = ["
     CREATE TABLE spent (
         run TEXT NOT NULL, tool TEXT NOT NULL, calls BIGINT NOT NULL, micros BIGINT NOT NULL,
         tokens BIGINT NOT NULL, money BIGINT NOT NULL, PRIMARY KEY (run, tool));
+", "
+    ALTER TABLE runs ADD COLUMN tail BIGINT NOT NULL DEFAULT 0;
+    INSERT INTO runs (run, began, latest, calls, ok, refused, failed, unknown)
+        SELECT run, MIN(at), MAX(at), 0, 0, 0, 0, 0 FROM journal
+        WHERE run NOT IN (SELECT run FROM runs) GROUP BY run;
+    UPDATE runs SET tail = COALESCE((SELECT MAX(seq) FROM journal WHERE journal.run = runs.run), 0);
+    DROP INDEX runs_latest;
+    CREATE INDEX runs_latest ON runs (latest) WHERE calls > 0;
+    CREATE TABLE journal_3 (
+        seq INTEGER PRIMARY KEY, prev BIGINT NOT NULL, run TEXT NOT NULL, at BIGINT NOT NULL,
+        records BIGINT NOT NULL, body BLOB NOT NULL, mac BLOB NOT NULL);
+    INSERT INTO journal_3 (seq, prev, run, at, records, body, mac)
+        SELECT journal.seq, before.prev, run, at, records, body, mac FROM journal JOIN
+            (SELECT seq, LAG(seq, 1, CAST(0 AS BIGINT)) OVER (PARTITION BY run ORDER BY seq) AS prev
+             FROM journal) AS before ON before.seq = journal.seq
+        ORDER BY journal.seq;
+    DROP TABLE journal;
+    ALTER TABLE journal_3 RENAME TO journal;
+    ALTER TABLE calls ADD COLUMN slot BIGINT;
+    DROP INDEX calls_held;
+    CREATE UNIQUE INDEX calls_slot ON calls (slot);
 "];
 
 /// Brings the tables to this program's version, or says why not.
-pub(crate) fn prepare(db: &mut dyn Db, place: &str) -> Result<(), StoreError> {
+pub(crate) fn prepare(db: &mut dyn Db, place: &Place) -> Result<(), StoreError> {
     if db.has_tables()? && version(db)? == VERSION {
         return Ok(());
     }
     // Two processes may come here at the same time: whoever is second finds the work done.
     let found = if db.has_tables()? { version(db)? } else { 0 };
     if found > VERSION {
-        return Err(StoreError::Newer { place: place.to_owned(), found, known: VERSION });
+        return Err(StoreError::Newer { place: place.shown(), found, known: VERSION });
     }
-    let from = usize::try_from(found).map_err(|_| StoreError::Corrupt {
-        place: place.to_owned(),
-        why: format!("its version is {found}"),
-    })?;
-    let steps = MIGRATIONS[from..].concat();
-    let lock = if found == 0 { "" } else { "UPDATE meta SET value = value WHERE name = 'version';" };
-    let note = if found == 0 {
-        format!("INSERT INTO meta (name, value) VALUES ('version', '{VERSION}');")
-    } else {
-        format!("UPDATE meta SET value = '{VERSION}' WHERE name = 'version';")
-    };
-    match db.migrate(&format!("BEGIN; {lock} {steps} {note} COMMIT;")) {
+    let from = usize::try_from(found)
+        .map_err(|_| StoreError::Corrupt { place: place.shown(), why: format!("its version is {found}") })?;
+    match migrate(db, place, from) {
         Ok(()) => Ok(()),
         Err(error) => {
             db.rollback();
             let done = db.has_tables()? && version(db)? == VERSION;
             if done { Ok(()) } else { Err(error) }
+        }
+    }
+}
+
+/// The steps from one version to the newest, in one transaction.
+fn migrate(db: &mut dyn Db, place: &Place, from: usize) -> Result<(), StoreError> {
+    let steps = MIGRATIONS[from..].concat();
+    if from == 0 {
+        let note = format!("INSERT INTO meta (name, value) VALUES ('version', '{VERSION}');");
+        return db.migrate(&format!("BEGIN; {steps} {note} COMMIT;"));
+    }
+    let key = Key::of(place, db)?;
+    let lock = "UPDATE meta SET value = value WHERE name = 'version';";
+    let note = format!("UPDATE meta SET value = '{VERSION}' WHERE name = 'version';");
+    db.migrate(&format!("BEGIN; {lock} {steps} {note}"))?;
+    if from < WITH_SLOTS {
+        give_slots(db, &key)?;
+    }
+    db.migrate("COMMIT")
+}
+
+/// Versions before this one knew no slots.
+const WITH_SLOTS: usize = 3;
+
+/// Every key that is held gets its slot: no statement of a database makes a keyed hash.
+fn give_slots(db: &mut dyn Db, key: &Key) -> Result<(), StoreError> {
+    const STEP: i64 = 1_000;
+    let mut last = i64::MIN;
+    loop {
+        let rows = db.query(
+            "SELECT id, caller, key FROM calls WHERE id > $1 AND key IS NOT NULL ORDER BY id LIMIT $2",
+            &[Param::Int(last), Param::Int(STEP)],
+        )?;
+        let Some(end) = rows.last() else { return Ok(()) };
+        last = end.int(0)?;
+        for row in &rows {
+            let slot = key.slot(row.text(1)?, row.text(2)?);
+            let set = "UPDATE calls SET slot = $1 WHERE id = $2";
+            db.execute(set, &[Param::Int(slot), Param::Int(row.int(0)?)])?;
         }
     }
 }

@@ -12,7 +12,7 @@ use tollgate::outcome::Redactor;
 
 use crate::{
     StoreError,
-    book::{self, Holders, Tx},
+    book::{self, Holders, Tails, Tx},
     db::{Db, Durability},
     key::Key,
     place::Place,
@@ -75,7 +75,7 @@ impl Store {
 
     fn open_here(place: Place, settings: Settings) -> Result<Self, StoreError> {
         let mut db = place.connect(settings.patience())?;
-        schema::prepare(&mut *db, &place.shown())?;
+        schema::prepare(&mut *db, &place)?;
         let key = Key::of(&place, &mut *db)?;
         let recovered = recover_gone(&mut *db, &key)?;
         let owner = book::register(&mut *db)?;
@@ -90,6 +90,7 @@ impl Store {
             patience: settings.patience(),
             desk: desk.clone(),
             holders: Holders::default(),
+            tails: Tails::default(),
             began: std::time::Instant::now(),
         };
         let thread = std::thread::Builder::new().name("tollgate-store".to_owned()).spawn(|| writer.run());
@@ -222,7 +223,8 @@ fn recover_gone(db: &mut dyn Db, key: &Key) -> Result<usize, StoreError> {
     if gone.is_empty() {
         return Ok(0);
     }
-    let mut tx = Tx::begin(db, key, Durability::Full)?;
+    let mut tails = Tails::default();
+    let mut tx = Tx::begin(db, key, &mut tails, Durability::Full)?;
     let mut recovered = 0;
     for owner in &gone {
         match book::recover(&mut tx, *owner) {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     Line, Store, StoreError,
-    db::{Param, Row},
+    db::{Db, Param, Row},
     record,
 };
 
@@ -57,7 +57,7 @@ impl Store {
         let rows = self.read(|db| {
             db.query(
                 "SELECT run, began, latest, calls, ok, refused, failed, unknown FROM runs
-                 ORDER BY latest DESC, run LIMIT $1",
+                 WHERE calls > 0 ORDER BY latest DESC, run LIMIT $1",
                 &[Param::Int(limit)],
             )
         })?;
@@ -68,7 +68,8 @@ impl Store {
     pub fn run(&self, run: &str) -> Result<Option<RunSummary>, StoreError> {
         let rows = self.read(|db| {
             db.query(
-                "SELECT run, began, latest, calls, ok, refused, failed, unknown FROM runs WHERE run = $1",
+                "SELECT run, began, latest, calls, ok, refused, failed, unknown FROM runs
+                 WHERE run = $1 AND calls > 0",
                 &[Param::Text(run)],
             )
         })?;
@@ -77,12 +78,7 @@ impl Store {
 
     /// The journal of one run, from the row after `after` on; 0 for all of it.
     pub fn journal(&self, run: &str, after: i64) -> Result<Vec<Entry>, StoreError> {
-        let rows = self.read(|db| {
-            db.query(
-                "SELECT seq, at, records, body FROM journal WHERE run = $1 AND seq > $2 ORDER BY seq",
-                &[Param::Text(run), Param::Int(after)],
-            )
-        })?;
+        let rows = self.read(|db| rows_of(db, run, after))?;
         rows.into_iter()
             .map(|row| {
                 Ok(Entry {
@@ -99,6 +95,24 @@ impl Store {
     pub fn size(&self) -> Result<i64, StoreError> {
         self.read(|db| db.size())
     }
+}
+
+/// The rows of a run after `after`, in order: number, time, count of records, body. Each names the one before it; a
+/// number that does not get smaller, which only a hand from outside can have written, ends the walk.
+pub(crate) fn rows_of(db: &mut dyn Db, run: &str, after: i64) -> Result<Vec<Row>, StoreError> {
+    let mut rows = db.query(
+        "WITH RECURSIVE back (seq, prev) AS (
+             SELECT seq, prev FROM journal WHERE seq = (SELECT tail FROM runs WHERE run = $1)
+             UNION ALL
+             SELECT journal.seq, journal.prev FROM back CROSS JOIN journal
+             WHERE journal.seq = back.prev AND back.prev < back.seq AND back.prev > $2)
+         SELECT journal.seq, at, records, body FROM back CROSS JOIN journal
+         WHERE journal.seq = back.seq AND journal.seq > $2 AND run = $1",
+        &[Param::Text(run), Param::Int(after)],
+    )?;
+    // They come as they were found, the last one first, and no database promises that.
+    rows.sort_by_key(|row| row.int(0).unwrap_or(0));
+    Ok(rows)
 }
 
 fn summary(row: &Row) -> Result<RunSummary, StoreError> {

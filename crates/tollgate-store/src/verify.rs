@@ -1,10 +1,12 @@
 //! Whether the journal is still what was written: every row linked to the one before by a keyed hash.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::{
     Store, StoreError,
-    db::Param,
+    db::{Db, Param, Row},
     key::{Key, digest},
 };
 
@@ -53,55 +55,109 @@ impl Report {
 const STEP: i64 = 1_000;
 
 impl Store {
-    /// Walks the whole chain.
+    /// Walks the whole chain, and the way from row to row of each run beside it.
     pub fn verify(&self) -> Result<Report, StoreError> {
         let key: Key = self.inner.key.clone();
         self.read(move |db| {
-            let mut report = Report::default();
-            let mut before: Vec<u8> = Vec::new();
-            let mut last = 0;
             // One look at the head first: what is written meanwhile is beyond it.
             let head = db.query("SELECT seq, mac FROM head", &[])?;
             let (end, mac) = match head.first() {
                 Some(row) => (row.int(0)?, row.blob(1).map(<[u8]>::to_vec).unwrap_or_default()),
                 None => (0, Vec::new()),
             };
-            report.head = crate::key::hex(&mac);
-            'chain: loop {
-                let rows = db.query(
-                    "SELECT seq, run, at, records, body, mac FROM journal
-                     WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3",
-                    &[Param::Int(last), Param::Int(end), Param::Int(STEP)],
-                )?;
-                for row in &rows {
-                    let (seq, records, body) = (row.int(0)?, row.int(3)?, row.blob(4)?);
-                    let hash = if records < 0 { body.to_vec() } else { digest(body).to_vec() };
-                    let link = key.link(&before, seq, row.text(1)?, row.int(2)?, &hash);
-                    let why = if seq != last + 1 {
-                        Some("rows before it are missing")
-                    } else if link != *row.blob(5)? {
-                        Some("it, or its link, is not what was written")
-                    } else {
-                        None
-                    };
-                    if let Some(why) = why {
-                        report.broken = Some(Broken { seq, why });
-                        break 'chain;
-                    }
-                    report.rows += 1;
-                    report.records += records.max(0);
-                    report.pruned += i64::from(records < 0);
-                    before = link.to_vec();
-                    last = seq;
-                }
-                if rows.is_empty() {
-                    break;
-                }
+            let mut walk =
+                Walk { key, report: Report::default(), before: Vec::new(), last: 0, tails: HashMap::new() };
+            walk.report.head = crate::key::hex(&mac);
+            walk.chain(db, end)?;
+            if walk.report.broken.is_none() && (walk.last != end || walk.before != mac) {
+                walk.report.broken = Some(Broken { seq: end, why: "the end of the chain is missing" });
             }
-            if report.broken.is_none() && (last != end || before != mac) {
-                report.broken = Some(Broken { seq: end, why: "the end of the chain is missing" });
+            if walk.report.broken.is_none() {
+                walk.runs(db, end)?;
             }
-            Ok(report)
+            Ok(walk.report)
         })
+    }
+}
+
+/// How far the chain was followed.
+struct Walk {
+    key: Key,
+    report: Report,
+    before: Vec<u8>,
+    last: i64,
+    /// The last row of each run so far.
+    tails: HashMap<String, i64>,
+}
+
+impl Walk {
+    /// Follows the chain to its end, or to the first row that is not what was written.
+    fn chain(&mut self, db: &mut dyn Db, end: i64) -> Result<(), StoreError> {
+        loop {
+            let rows = db.query(
+                "SELECT seq, run, at, records, body, mac, prev FROM journal
+                 WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3",
+                &[Param::Int(self.last), Param::Int(end), Param::Int(STEP)],
+            )?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            for row in &rows {
+                if let Some(why) = self.row(row)? {
+                    self.report.broken = Some(Broken { seq: row.int(0)?, why });
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// What is wrong with the next row, if anything.
+    fn row(&mut self, row: &Row) -> Result<Option<&'static str>, StoreError> {
+        let (seq, run, records, body) = (row.int(0)?, row.text(1)?, row.int(3)?, row.blob(4)?);
+        let hash = if records < 0 { body.to_vec() } else { digest(body).to_vec() };
+        let link = self.key.link(&self.before, seq, run, row.int(2)?, &hash);
+        if seq != self.last + 1 {
+            return Ok(Some("rows before it are missing"));
+        }
+        if link != *row.blob(5)? {
+            return Ok(Some("it, or its link, is not what was written"));
+        }
+        let prev = match self.tails.get_mut(run) {
+            Some(tail) => std::mem::replace(tail, seq),
+            None => {
+                self.tails.insert(run.to_owned(), seq);
+                0
+            }
+        };
+        if row.int(6)? != prev {
+            return Ok(Some("it does not name the row of its run before it"));
+        }
+        self.report.rows += 1;
+        self.report.records += records.max(0);
+        self.report.pruned += i64::from(records < 0);
+        self.before = link.to_vec();
+        self.last = seq;
+        Ok(None)
+    }
+
+    /// Every run must lead to its last row: one that did not would show less than there is.
+    fn runs(&mut self, db: &mut dyn Db, end: i64) -> Result<(), StoreError> {
+        for (run, tail) in &self.tails {
+            let rows = db.query("SELECT tail FROM runs WHERE run = $1", &[Param::Text(run)])?;
+            let mut found = rows.first().map_or(Ok(0), |row| row.int(0))?;
+            // Written meanwhile: back to where this walk ended.
+            while found > end {
+                let rows = db.query(
+                    "SELECT prev FROM journal WHERE seq = $1 AND run = $2 AND prev < $1",
+                    &[Param::Int(found), Param::Text(run)],
+                )?;
+                found = rows.first().map_or(Ok(0), |row| row.int(0))?;
+            }
+            if found != *tail {
+                self.report.broken = Some(Broken { seq: *tail, why: "its run does not lead to it" });
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Wanted {
     pub(crate) run: String,
     pub(crate) caller: String,
     pub(crate) key: String,
+    /// Where caller and key are looked up.
+    pub(crate) slot: i64,
     /// Keyed: a stored hash tells nothing about the arguments.
     pub(crate) fingerprint: [u8; 32],
     /// The `started` record.
@@ -82,8 +84,8 @@ fn insert(tx: &mut Tx<'_>, id: i64, fresh: &Fresh, state: i64) -> Result<(), Sto
 /// Proposed and granted in one: the key is free, and the row says so.
 fn grant_fresh(tx: &mut Tx<'_>, wanted: &Wanted, fresh: &Fresh) -> Result<bool, StoreError> {
     let rows = tx.db.execute(
-        "INSERT INTO calls (id, run, caller, key, fingerprint, state, seq) VALUES ($1, $2, $3, $4, $5, 1, $6)
-         ON CONFLICT (caller, key) DO NOTHING",
+        "INSERT INTO calls (id, run, caller, key, fingerprint, state, seq, slot)
+         VALUES ($1, $2, $3, $4, $5, 1, $6, $7) ON CONFLICT (slot) DO NOTHING",
         &[
             Param::Int(wanted.id),
             Param::Text(&fresh.run),
@@ -91,6 +93,7 @@ fn grant_fresh(tx: &mut Tx<'_>, wanted: &Wanted, fresh: &Fresh) -> Result<bool, 
             Param::Text(&wanted.key),
             Param::Blob(&wanted.fingerprint),
             Param::Int(fresh.seq),
+            Param::Int(wanted.slot),
         ],
     )?;
     if rows == 1 {
@@ -122,11 +125,13 @@ pub(crate) fn claim(
     }
     loop {
         let found = tx.db.query(
-            "SELECT id, state, fingerprint FROM calls WHERE caller = $1 AND key = $2",
-            &[Param::Text(&wanted.caller), Param::Text(&wanted.key)],
+            "SELECT id, state, fingerprint, caller, key FROM calls WHERE slot = $1",
+            &[Param::Int(wanted.slot)],
         )?;
         let Some(row) = found.first() else { return grant(tx, wanted) };
-        if row.blob(2)? != wanted.fingerprint {
+        // Another key in the same slot is as good as other arguments: it is refused, and nothing runs.
+        let same = row.text(3)? == wanted.caller && row.text(4)? == wanted.key;
+        if !same || row.blob(2)? != wanted.fingerprint {
             return Ok(Claimed::Conflict);
         }
         let holder = row.int(0)?;
@@ -143,8 +148,13 @@ pub(crate) fn claim(
 
 fn grant(tx: &mut Tx<'_>, wanted: &Wanted) -> Result<Claimed, StoreError> {
     let moved = tx.db.execute(
-        "UPDATE calls SET state = 1, key = $1, fingerprint = $2 WHERE id = $3 AND state = 0",
-        &[Param::Text(&wanted.key), Param::Blob(&wanted.fingerprint), Param::Int(wanted.id)],
+        "UPDATE calls SET state = 1, key = $1, fingerprint = $2, slot = $3 WHERE id = $4 AND state = 0",
+        &[
+            Param::Text(&wanted.key),
+            Param::Blob(&wanted.fingerprint),
+            Param::Int(wanted.slot),
+            Param::Int(wanted.id),
+        ],
     )?;
     if moved != 1 {
         // Others have given it an end, because this process stood still, or it was never noted.

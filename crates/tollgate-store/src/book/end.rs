@@ -46,7 +46,8 @@ fn close_open(tx: &mut Tx<'_>, ending: &Ending) -> Result<bool, StoreError> {
     let seq = tx.seq_of(&ending.run);
     let sql = match ending.state {
         State::Released => {
-            "UPDATE calls SET state = $1, seq = $2, key = NULL WHERE id = $3 AND state IN (0, 1)"
+            "UPDATE calls SET state = $1, seq = $2, key = NULL, slot = NULL
+             WHERE id = $3 AND state IN (0, 1)"
         }
         _ => "UPDATE calls SET state = $1, seq = $2 WHERE id = $3 AND state IN (0, 1)",
     };

@@ -57,10 +57,31 @@ struct Page {
     tally: Tally,
 }
 
+/// The last row of runs that were written lately. True for as long as nobody else has written since; the head tells.
+#[derive(Debug, Default)]
+pub(crate) struct Tails {
+    head: i64,
+    of: HashMap<String, i64>,
+}
+
+impl Tails {
+    /// More runs than one process has at work.
+    const MOST: usize = 4_096;
+
+    /// What is still true now that the chain ends with this row.
+    fn as_of(&mut self, head: i64) {
+        if self.head != head || self.of.len() > Self::MOST {
+            self.of.clear();
+        }
+        self.head = head;
+    }
+}
+
 /// An open transaction.
 pub(crate) struct Tx<'a> {
     db: &'a mut dyn Db,
     key: &'a Key,
+    tails: &'a mut Tails,
     /// Milliseconds since 1970. Only shown: nothing is decided by the wall clock.
     now: i64,
     seq: i64,
@@ -76,12 +97,19 @@ pub(crate) struct Tx<'a> {
 
 impl<'a> Tx<'a> {
     /// Begins.
-    pub(crate) fn begin(db: &'a mut dyn Db, key: &'a Key, sync: Durability) -> Result<Self, StoreError> {
+    pub(crate) fn begin(
+        db: &'a mut dyn Db,
+        key: &'a Key,
+        tails: &'a mut Tails,
+        sync: Durability,
+    ) -> Result<Self, StoreError> {
         db.begin(sync)?;
         match db.query("SELECT seq, mac FROM head", &[]).and_then(|rows| head(&rows)) {
             Ok((seq, mac)) => {
+                tails.as_of(seq);
                 let (pages, places, fresh) = (Vec::new(), HashMap::new(), HashMap::new());
-                Ok(Self { db, key, now: crate::now_ms(), seq, mac, pages, places, fresh, alive: None })
+                let now = crate::now_ms();
+                Ok(Self { db, key, tails, now, seq, mac, pages, places, fresh, alive: None })
             }
             Err(error) => {
                 db.rollback();
@@ -135,7 +163,10 @@ impl<'a> Tx<'a> {
             crate::failpoint::hit("before_commit");
             self.db.commit()
         });
-        if written.is_err() {
+        if written.is_ok() {
+            self.tails.head = self.seq;
+        } else {
+            self.tails.of.clear();
             self.db.rollback();
         }
         written
@@ -152,10 +183,12 @@ impl<'a> Tx<'a> {
         }
         for page in std::mem::take(&mut self.pages) {
             let link = self.key.link(&self.mac, page.seq, &page.run, self.now, &digest(&page.body));
+            let prev = self.add_up(&page)?;
             self.db.execute(
-                "INSERT INTO journal (seq, run, at, records, body, mac) VALUES ($1, $2, $3, $4, $5, $6)",
+                "INSERT INTO journal (seq, prev, run, at, records, body, mac) VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 &[
                     Param::Int(page.seq),
+                    Param::Int(prev),
                     Param::Text(&page.run),
                     Param::Int(self.now),
                     Param::Int(page.records),
@@ -164,35 +197,43 @@ impl<'a> Tx<'a> {
                 ],
             )?;
             self.mac = link.to_vec();
-            // A run is in the list once one of its calls has an end.
-            if page.tally.calls > 0 {
-                self.add_up(&page)?;
-            }
         }
         self.db
             .execute("UPDATE head SET seq = $1, mac = $2", &[Param::Int(self.seq), Param::Blob(&self.mac)])?;
         Ok(())
     }
 
-    fn add_up(&mut self, page: &Page) -> Result<(), StoreError> {
+    /// Makes the row the last one of its run, and says which one was before it. A run is in the list, with the time of
+    /// its latest end, once one of its calls has one.
+    fn add_up(&mut self, page: &Page) -> Result<i64, StoreError> {
         let Tally { calls, ok, refused, failed, unknown } = page.tally;
-        self.db.execute(
-            "INSERT INTO runs (run, began, latest, calls, ok, refused, failed, unknown)
-             VALUES ($1, $2, $2, $3, $4, $5, $6, $7)
-             ON CONFLICT (run) DO UPDATE SET latest = excluded.latest, calls = runs.calls + excluded.calls,
-               ok = runs.ok + excluded.ok, refused = runs.refused + excluded.refused,
-               failed = runs.failed + excluded.failed, unknown = runs.unknown + excluded.unknown",
-            &[
-                Param::Text(&page.run),
-                Param::Int(self.now),
-                Param::Int(calls),
-                Param::Int(ok),
-                Param::Int(refused),
-                Param::Int(failed),
-                Param::Int(unknown),
-            ],
-        )?;
-        Ok(())
+        let (run, seq, now) = (Param::Text(&page.run), Param::Int(page.seq), Param::Int(self.now));
+        let prev = match self.tails.of.get_mut(&page.run) {
+            Some(tail) => Some(std::mem::replace(tail, page.seq)),
+            None => {
+                self.tails.of.insert(page.run.clone(), page.seq);
+                let rows = self.db.query("SELECT tail FROM runs WHERE run = $1", &[run])?;
+                rows.first().map(|row| row.int(0)).transpose()?
+            }
+        };
+        let [calls, ok, refused, failed, unknown] = [calls, ok, refused, failed, unknown].map(Param::Int);
+        match prev {
+            None => self.db.execute(
+                "INSERT INTO runs (tail, began, latest, calls, ok, refused, failed, unknown, run)
+                 VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)",
+                &[seq, now, calls, ok, refused, failed, unknown, run],
+            ),
+            // `latest` and `calls` are in an index: they are touched only where they change.
+            Some(_) if page.tally.calls == 0 => {
+                self.db.execute("UPDATE runs SET tail = $1 WHERE run = $2", &[seq, run])
+            }
+            Some(_) => self.db.execute(
+                "UPDATE runs SET tail = $1, latest = $2, calls = calls + $3, ok = ok + $4,
+                   refused = refused + $5, failed = failed + $6, unknown = unknown + $7 WHERE run = $8",
+                &[seq, now, calls, ok, refused, failed, unknown, run],
+            ),
+        }?;
+        Ok(prev.unwrap_or(0))
     }
 
     pub(crate) fn key(&self) -> &Key {

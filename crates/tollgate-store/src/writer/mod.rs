@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::{
     StoreError,
-    book::{self, Claimed, Ended, Holders, Tx},
+    book::{self, Claimed, Ended, Holders, Tails, Tx},
     breakers::{LOOK, Shelf},
     db::{Db, Durability},
     failpoint,
@@ -79,6 +79,7 @@ pub(crate) struct Writer {
     pub(crate) patience: Duration,
     pub(crate) desk: Arc<Desk>,
     pub(crate) holders: Holders,
+    pub(crate) tails: Tails,
     pub(crate) began: Instant,
 }
 
@@ -170,7 +171,7 @@ impl Writer {
     }
 
     fn in_one(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        let mut tx = Tx::begin(&mut *self.db, &self.key, Durability::Lazy)?;
+        let mut tx = Tx::begin(&mut *self.db, &self.key, &mut self.tails, Durability::Lazy)?;
         match work(&mut tx) {
             Ok(()) => tx.commit(),
             Err(error) => {
@@ -214,8 +215,8 @@ impl Writer {
         let lazy = ops.iter().all(|op| {
             matches!(op, Op::Propose { .. } | Op::Lines { .. } | Op::Do { sync: Durability::Lazy, .. })
         });
-        let mut tx =
-            Tx::begin(&mut *self.db, &self.key, if lazy { Durability::Lazy } else { Durability::Full })?;
+        let sync = if lazy { Durability::Lazy } else { Durability::Full };
+        let mut tx = Tx::begin(&mut *self.db, &self.key, &mut self.tails, sync)?;
         let mut outcomes = Vec::with_capacity(ops.len());
         for op in ops {
             match apply(op, &mut tx, &mut self.holders, self.lease) {

@@ -39,4 +39,5 @@ mod budgets;
 mod breakers;
 mod resuming;
 mod safety;
+mod migrations;
 mod bad_input;

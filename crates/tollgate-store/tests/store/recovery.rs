@@ -1,28 +1,63 @@
 //! What a process that went away leaves behind gets its end, once, and nothing runs again by itself.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::atomic::Ordering,
+    task::{Context, Waker},
+    time::Duration,
+};
 
 use serde_json::json;
 use tollgate::outcome::{RefusalCode, Status};
-use tollgate_store::Place;
+use tollgate_store::{Place, Store};
 
 use crate::world::{World, call, keyed, told};
+
+/// Waits until the first start of the run is on the disk.
+async fn has_started(store: &Store, run: &str) {
+    let looking = async {
+        while !told(store, run).contains(&"started".to_owned()) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), looking).await.expect("it starts");
+}
 
 on_both! {
     async fn a_call_given_up_while_it_ran_is_unknown_and_not_run_again(world: &World) {
         let store = world.open();
         let gate = world.gate(&store);
-        let dropped = tokio::time::timeout(
-            Duration::from_millis(100),
-            keyed(&gate, "r", "slow", json!({"n": 1}), "k"),
-        );
-        assert!(dropped.await.is_err());
+        let given_up = keyed(&gate, "r", "slow", json!({"n": 1}), "k");
+        tokio::select! {
+            ended = given_up => panic!("{ended:?}"),
+            () = async {
+                has_started(&store, "r").await;
+                // Long enough for the body to have begun, and not for its 200 ms.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            } => {}
+        }
         let again = keyed(&gate, "r", "slow", json!({"n": 1}), "k").await;
         assert_eq!(again.status(), Status::Unknown);
         store.flush().await.expect("flushes");
         assert!(told(&store, "r").contains(&"settled unknown".to_owned()));
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert!(world.effects.load(Ordering::SeqCst) <= 1);
+    }
+
+    async fn a_claim_that_was_granted_and_never_heard_of_is_let_go(world: &World) {
+        let store = world.open();
+        let gate = world.gate(&store);
+        // Its start is on the disk when it is dropped, and it was not asked again since: it cannot know.
+        let mut unheard = Box::pin(keyed(&gate, "r", "pay", json!({"n": 1}), "k"));
+        let once = unheard.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(once.is_pending());
+        has_started(&store, "r").await;
+        drop(unheard);
+        let again = tokio::time::timeout(Duration::from_secs(20), keyed(&gate, "r", "pay", json!({"n": 1}), "k"));
+        assert_eq!(again.await.expect("waits for nobody").status(), Status::Ok);
+        assert_eq!(world.effects.load(Ordering::SeqCst), 1);
+        store.flush().await.expect("flushes");
+        let told = told(&store, "r");
+        assert!(told.contains(&"settled refused".to_owned()), "{told:?}");
     }
 
     async fn an_owner_that_stands_still_is_taken_for_dead_and_its_late_end_does_not_count(world: &World) {
@@ -70,9 +105,8 @@ async fn a_store_made_by_a_newer_program_is_refused_in_one_clear_sentence() {
     let file = world.place().database().expect("a file");
     let database = rusqlite::Connection::open(file).expect("opens");
     database.execute("UPDATE meta SET value = '99' WHERE name = 'version'", []).expect("updates");
-    let error =
-        tollgate_store::Store::open(Place::folder(world.folder.path().join("home"))).expect_err("refused");
+    let error = Store::open(Place::folder(world.folder.path().join("home"))).expect_err("refused");
     let words = error.to_string();
-    assert!(words.contains("is of version 99") && words.contains("versions up to 2"), "{words}");
+    assert!(words.contains("is of version 99") && words.contains("versions up to 3"), "{words}");
     assert!(error.hint().contains("update this program"), "{}", error.hint());
 }

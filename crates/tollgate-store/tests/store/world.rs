@@ -22,6 +22,7 @@ use crate::server;
 
 pub(crate) struct World {
     place: Place,
+    url: Option<String>,
     lease: Duration,
     pub(crate) effects: Arc<AtomicU32>,
     pub(crate) folder: TempDir,
@@ -35,12 +36,32 @@ impl World {
 
     pub(crate) fn postgres() -> Option<Self> {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = Place::postgres(server::fresh_url()?, folder.path().join("home")).expect("a place");
-        Some(Self::at(place, folder))
+        let url = server::fresh_url()?;
+        let place = Place::postgres(&url, folder.path().join("home")).expect("a place");
+        Some(Self { url: Some(url), ..Self::at(place, folder) })
     }
 
     fn at(place: Place, folder: TempDir) -> Self {
-        Self { place, lease: Duration::from_secs(10), effects: Arc::default(), folder }
+        Self { place, url: None, lease: Duration::from_secs(10), effects: Arc::default(), folder }
+    }
+
+    /// Runs statements, as SQLite says them, on the database itself.
+    pub(crate) fn sql(&self, statements: &str) {
+        if let Some(url) = self.url.clone() {
+            let statements = statements.replace(" X'", " '\\x").replace("BLOB", "BYTEA");
+            let statements = statements.replace("INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY");
+            // The client blocks, and cannot do so on a thread of the runtime.
+            std::thread::spawn(move || {
+                let mut client = postgres::Client::connect(&url, postgres::NoTls).expect("connects");
+                client.batch_execute(&statements).expect("runs");
+            })
+            .join()
+            .expect("ends");
+        } else {
+            let file = self.place.database().expect("a file");
+            std::fs::create_dir_all(self.place.path()).expect("a folder");
+            rusqlite::Connection::open(file).expect("opens").execute_batch(statements).expect("runs");
+        }
     }
 
     pub(crate) fn with_lease(place: Place, lease: Duration) -> Store {
