@@ -126,9 +126,19 @@ impl Line<'_> {
     }
 }
 
-/// The records of a journal row. What is no record is passed over: `verify` finds it.
+/// A line of the journal that is no record this program can read, as it stands there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable<'a>(pub &'a [u8]);
+
+/// The records of a journal row, in order, and what is none between them.
+pub(crate) fn records(body: &[u8]) -> impl Iterator<Item = Result<Line<'_>, Unreadable<'_>>> {
+    let lines = body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).map_err(|_| Unreadable(line)))
+}
+
+/// The same without what is none, for whoever looks for one record.
 pub(crate) fn lines(body: &[u8]) -> impl Iterator<Item = Line<'_>> {
-    body.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+    records(body).filter_map(Result::ok)
 }
 
 /// A call is proposed.
@@ -181,7 +191,7 @@ pub(crate) fn settled(
     let _ = write!(out, r#"{{"r":"settled","i":{id},"at":{},"us":{us}"#, now_ms());
     sandbox(out, end);
     out.extend_from_slice(br#","a":"#);
-    answer(out, end, None, redactor)?;
+    end.settled.store_redacted(out, None, redactor)?;
     out.extend_from_slice(b"}\n");
     Ok(())
 }
@@ -200,26 +210,8 @@ pub(crate) fn call(out: &mut Vec<u8>, end: &End<'_>, redactor: &Redactor) -> Res
     input(out, &end.call.input, redactor);
     out.extend_from_slice(br#","a":"#);
     let most = if end.settled.replayed { 0 } else { LONGEST_READ };
-    answer(out, end, Some(most), redactor)?;
+    end.settled.store_redacted(out, Some(most), redactor)?;
     out.extend_from_slice(b"}\n");
-    Ok(())
-}
-
-/// The answer. A refusal quotes what was asked for, and so may hold a secret that no tool gave.
-fn answer(
-    out: &mut Vec<u8>,
-    end: &End<'_>,
-    most: Option<usize>,
-    redactor: &Redactor,
-) -> Result<(), NotStored> {
-    let from = out.len();
-    end.settled.store(out, most)?;
-    if end.settled.refusal().is_some()
-        && let Ok(Cow::Owned(clean)) = str::from_utf8(&out[from..]).map(|text| redactor.text(text))
-    {
-        out.truncate(from);
-        out.extend_from_slice(clean.as_bytes());
-    }
     Ok(())
 }
 

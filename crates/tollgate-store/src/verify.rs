@@ -6,6 +6,7 @@ use crate::{
     Store, StoreError,
     db::Param,
     key::{Key, digest},
+    record,
 };
 
 /// What the chain says.
@@ -18,6 +19,11 @@ pub struct Report {
     pub records: i64,
     /// Rows whose records were pruned; their hashes are still linked.
     pub pruned: i64,
+    /// Records that are as they were written and cannot be read.
+    pub unreadable: i64,
+    /// The first row that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_unreadable: Option<i64>,
     /// The first row that is not what was written, and why.
     pub broken: Option<Broken>,
     /// The end of the chain. Note it elsewhere: a chain that was cut at its end looks whole without it.
@@ -38,6 +44,11 @@ impl Report {
     /// True when nothing in the chain contradicts it.
     pub fn is_whole(&self) -> bool {
         self.broken.is_none()
+    }
+
+    /// True when the chain is whole and every record in it can be read.
+    pub fn is_readable(&self) -> bool {
+        self.is_whole() && self.unreadable == 0
     }
 
     /// What this can and cannot prove, for people.
@@ -91,6 +102,11 @@ impl Store {
                     report.rows += 1;
                     report.records += records.max(0);
                     report.pruned += i64::from(records < 0);
+                    let unreadable = if records < 0 { 0 } else { unreadable(body) };
+                    if unreadable > 0 {
+                        report.unreadable += unreadable;
+                        report.first_unreadable.get_or_insert(seq);
+                    }
                     before = link.to_vec();
                     last = seq;
                 }
@@ -105,3 +121,11 @@ impl Store {
         })
     }
 }
+
+fn unreadable(body: &[u8]) -> i64 {
+    i64::try_from(record::records(body).filter(Result::is_err).count()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+#[path = "verify_tests.rs"]
+mod tests;

@@ -306,3 +306,21 @@ fn exported_spans_are_what_the_official_schema_of_otlp_says() {
     assert_eq!(names.len(), 4, "{out}");
     assert!(names.contains(&"execute_tool pay 1") && names.contains(&"execute_tool pay 2"), "{out}");
 }
+
+#[test]
+fn a_refused_call_that_names_the_first_line_of_a_key_is_shown_exported_and_verified() {
+    let world = world();
+    let ran = world.run(&["call", "read_file", r#"{"path":"/etc/-----BEGIN PRIVATE KEY"}"#]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let shown = world.run(&["trace", "show"]);
+    assert!(shown.out.contains("read_file  refused") && shown.out.contains("outside_roots"), "{}", shown.out);
+    let exported = world.run(&["trace", "export"]);
+    assert!(exported.out.contains(r#""r":"call""#), "{}", exported.out);
+    assert!(
+        !exported.out.contains("unreadable") && !exported.err.contains("cannot be read"),
+        "{}",
+        exported.err
+    );
+    let verified = world.run(&["trace", "verify"]);
+    assert!(verified.out.contains("whole: ") && !verified.out.contains("not readable"), "{}", verified.out);
+}

@@ -69,6 +69,29 @@ on_both! {
         assert!(all.matches("[redacted: AWS access key id]").count() >= 4, "{all}");
     }
 
+    async fn a_call_whose_text_names_the_first_line_of_a_key_is_recorded_like_any_other(world: &World) {
+        let store = world.open();
+        let rules = tollgate::policy::Rules::new().deny("pay").and_then(|rules| rules.allow("*")).expect("rules");
+        let gate = world.gate_with(&store, rules, std::sync::Arc::new(tollgate::policy::Nobody));
+        let mark = "/etc/-----BEGIN PRIVATE KEY";
+        for (id, tool, args) in [
+            ("a", "look", json!({"s": mark, "n": "after"})),
+            ("b", "pay", json!({"s": mark, "n": 7})),
+            ("c", mark, json!({})),
+            ("d", "look", json!({"n": 7, "s": format!("{mark} and so on")})),
+        ] {
+            let _ = call(&gate, "r", id, tool, args).await;
+        }
+        store.flush().await.expect("flushes");
+        let entries = store.journal("r", 0).expect("reads");
+        let tree = tollgate_store::RunTrace::of("r", &entries);
+        let told: Vec<_> = tree.calls.iter().map(|call| (&*call.id, call.status())).collect();
+        assert_eq!(told, [("a", "refused"), ("b", "refused"), ("c", "refused"), ("d", "ok")]);
+        assert_eq!(tree.unreadable, 0);
+        assert_eq!(tree.calls[3].input, json!({"n": 7, "s": "/etc/[redacted: private key] and so on"}));
+        assert!(store.verify().expect("reads").is_readable());
+    }
+
     async fn the_same_key_replays_the_answer_after_a_restart(world: &World) {
         let first = world.open();
         let one = keyed(&world.gate(&first), "r1", "pay", json!({"n": 1, "s": "ä\u{0}\"\n"}), "k").await;
