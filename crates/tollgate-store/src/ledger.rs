@@ -36,7 +36,7 @@ impl Ledger for Store {
     fn decide(&self, ticket: Ticket, run: &RunId, by: &str) {
         let id = ticket.0.cast_signed();
         let mut line = Vec::with_capacity(96);
-        record::decided(&mut line, id, by);
+        record::decided(&mut line, id, by, &self.redactor);
         // Where there is no room, the `started` or `settled` that follows tells it.
         let _ = self.inner.desk.queue.note(run, &line, 1, Tally::default());
         failpoint::hit("decided");

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tollgate::{
     guard::{CallRecord, End, InputRecord, TraceParent},
     outcome::{NotStored, Redactor, Status},
-    policy::Pending,
+    policy::{Pending, Reply},
     tool::Concurrency,
 };
 
@@ -156,10 +156,10 @@ pub(crate) fn proposed(out: &mut Vec<u8>, id: i64, call: &CallRecord<'_>, redact
     out.extend_from_slice(b"}\n");
 }
 
-/// It may run.
-pub(crate) fn decided(out: &mut Vec<u8>, id: i64, by: &str) {
+/// It may run, by a rule that may quote the arguments it is about.
+pub(crate) fn decided(out: &mut Vec<u8>, id: i64, by: &str, redactor: &Redactor) {
     let _ = write!(out, r#"{{"r":"decided","i":{id},"at":{}"#, now_ms());
-    text(out, "by", by);
+    text(out, "by", &redactor.text(by));
     out.extend_from_slice(b"}\n");
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn call(out: &mut Vec<u8>, end: &End<'_>, redactor: &Redactor) -> Res
     let _ = write!(out, r#"{{"r":"call","at":{now},"us":{us}"#);
     subject(out, &end.call);
     if let Some(by) = end.by {
-        text(out, "by", by);
+        text(out, "by", &redactor.text(by));
     }
     purpose(out, &end.call, redactor);
     input(out, &end.call.input, redactor);
@@ -216,13 +216,13 @@ pub(crate) fn call(out: &mut Vec<u8>, end: &End<'_>, redactor: &Redactor) -> Res
 }
 
 /// A question waits for somebody.
-pub(crate) fn asked(out: &mut Vec<u8>, id: &str, pending: &Pending) {
+pub(crate) fn asked(out: &mut Vec<u8>, id: &str, pending: &Pending, redactor: &Redactor) {
     let _ = write!(out, r#"{{"r":"asked","at":{}"#, now_ms());
     text(out, "q", id);
     text(out, "c", &pending.call);
     text(out, "tool", &pending.tool);
     if let Some((rule, _)) = &pending.rule {
-        text(out, "by", rule);
+        text(out, "by", &redactor.text(rule));
     }
     if let Some(sandbox) = &pending.sandbox {
         text(out, "sandbox", sandbox);
@@ -230,14 +230,15 @@ pub(crate) fn asked(out: &mut Vec<u8>, id: &str, pending: &Pending) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Somebody answered it. `reply` is JSON.
-pub(crate) fn answered(out: &mut Vec<u8>, pending: &Pending, reply: &[u8]) {
+/// Somebody answered it. Rules in the reply may quote the arguments.
+pub(crate) fn answered(out: &mut Vec<u8>, pending: &Pending, reply: &Reply, redactor: &Redactor) {
     let _ = write!(out, r#"{{"r":"answered","at":{}"#, now_ms());
     text(out, "q", &pending.id);
     text(out, "c", &pending.call);
     text(out, "tool", &pending.tool);
-    out.extend_from_slice(br#","steps":"#);
-    out.extend_from_slice(reply);
+    let mut said = serde_json::to_value(reply).unwrap_or_default();
+    redactor.value(&mut said);
+    let _ = write!(out, r#","steps":{said}"#);
     out.extend_from_slice(b"}\n");
 }
 

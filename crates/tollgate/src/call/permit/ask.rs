@@ -5,8 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use futures_util::FutureExt;
 
 use super::{
-    super::{Base, check::denied, execute::cancelled, validate::Invocation},
-    Permit, by, opinion,
+    super::{
+        Base,
+        check::denied,
+        execute::{Guards, cancelled},
+        validate::Invocation,
+    },
+    Permit, by, opinion, told,
 };
 use crate::{
     event::What,
@@ -24,7 +29,7 @@ pub(super) async fn ask(
     invocation: &Invocation,
     base: &mut Base,
     verdict: Verdict,
-    (policy, approver): (&dyn Policy, &dyn Approver),
+    (policy, approver, guards): (&dyn Policy, &dyn Approver, &Guards),
 ) -> Result<Permit, Refusal> {
     // Where the tool itself wants a person, no rule can answer for one.
     let by_rules = matches!(opinion(invocation, base), Opinion::Abstain);
@@ -39,7 +44,7 @@ pub(super) async fn ask(
     if base.scope.approvals.take(&digest) {
         return Ok(Permit { by: "an earlier approval of exactly this call".into() });
     }
-    base.trail.note(|| What::Asked { rule: rule.as_ref().map(|rule| rule.text.clone()) });
+    base.trail.note(|| What::Asked { rule: rule.as_ref().map(|rule| told(&rule.text, guards)) });
     base.trail.flush();
     let question = Question {
         call: &base.id,
