@@ -82,7 +82,8 @@ impl Store {
             failpoint::hit("before_start");
             let (reply, answer) = oneshot::channel();
             self.inner.desk.queue.push(Op::Claim { wanted: wanted.clone(), reply })?;
-            let claim = match answer.await.map_err(|_| StoreError::Closed)?? {
+            let claimed = answer.await.map_err(|_| StoreError::Closed)??.take().ok_or(StoreError::Closed)?;
+            let claim = match claimed {
                 Claimed::Granted => Claim::Granted(Fence(ticket.0)),
                 Claimed::Replay(stored) => Claim::Replay(restore(&stored)?),
                 Claimed::Conflict => Claim::Conflict,

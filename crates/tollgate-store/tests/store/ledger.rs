@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use serde_json::json;
 use tollgate::outcome::{RefusalCode, Status};
 
-use crate::world::{World, call, keyed, scope_of, told};
+use crate::world::{World, call, dropped_when, keyed, scope_of, told};
 
 on_both! {
     async fn a_call_with_an_effect_is_recorded_in_order(world: &World) {
@@ -90,6 +90,18 @@ on_both! {
         assert_eq!(tree.unreadable, 0);
         assert_eq!(tree.calls[3].input, json!({"n": 7, "s": "/etc/[redacted: private key] and so on"}));
         assert!(store.verify().expect("reads").is_readable());
+    }
+
+    async fn a_claim_that_is_granted_to_a_call_nobody_drives_any_more_is_given_back(world: &World) {
+        let store = world.open();
+        let gate = world.gate(&store);
+        let started = || told(&store, "gone").contains(&"started".to_owned());
+        dropped_when(keyed(&gate, "gone", "pay", json!({"n": 1}), "k"), started).await;
+        let again = keyed(&gate, "next", "pay", json!({"n": 1}), "k");
+        let again = tokio::time::timeout(std::time::Duration::from_secs(20), again).await.expect("the key is free");
+        assert_eq!((again.status(), again.replayed), (Status::Ok, false));
+        assert_eq!(world.effects.load(Ordering::SeqCst), 1);
+        assert_eq!(told(&store, "gone").last().map(String::as_str), Some("settled refused"));
     }
 
     async fn the_same_key_replays_the_answer_after_a_restart(world: &World) {
