@@ -94,7 +94,7 @@ pub enum Before {
     Pass,
     /// Go on, and tell the model this along with the result.
     Context(String),
-    /// Begin again with these arguments.
+    /// Begin again with these arguments. They stand as they are: a `$result` in them is a field like any other.
     Rewrite(Value),
     /// Begin again with these arguments, and tell the model this along with the result.
     RewriteWith(Value, String),

@@ -7,8 +7,9 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tollgate::{
-    Effects, Output, Proposed, Registry, Scope, Settled, Tollgate,
+    Builder, Effects, Output, Proposed, Registry, Scope, Settled, Tollgate,
     guard::{Run, TokioSpawner, Workspace},
+    hook::{Before, Hook, HookedCall},
     outcome::{FolderResults, Label, Limits, Part, RefusalCode, ResultRef, ResultStore, StoreFault, Trust},
     policy::Rules,
     tool::{Caller, ToolBuilder},
@@ -20,9 +21,28 @@ struct World {
     gate: Tollgate,
 }
 
+/// Adds what it is told to the arguments, once.
+struct Adds(&'static str, Value);
+
+impl Hook for Adds {
+    fn name(&self) -> &'static str {
+        "adds"
+    }
+
+    async fn before(&self, call: &HookedCall<'_>) -> Before {
+        let mut args = call.args.clone();
+        args[self.0] = self.1.clone();
+        Before::Rewrite(args)
+    }
+}
+
 impl World {
     /// A gate with `echo`, which gives back what it was really called with, and a rule against saying `secret`.
     fn new() -> Self {
+        Self::with(|gate| gate)
+    }
+
+    fn with(more: impl FnOnce(Builder) -> Builder) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let spawner = Arc::new(TokioSpawner::current().unwrap());
         let store = FolderResults::new(folder.path().join("results"), spawner);
@@ -44,8 +64,8 @@ impl World {
             });
         let gate = Tollgate::builder(Registry::new().with(echo).unwrap())
             .policy(Rules::new().allow("*").unwrap())
-            .results(store.clone())
-            .build();
+            .results(store.clone());
+        let gate = more(gate).build();
         Self { folder, store, gate }
     }
 
@@ -255,4 +275,28 @@ async fn what_arguments_refer_to_is_read_on_threads_that_may_be_blocked() {
     let threads = threads.lock().unwrap();
     assert_eq!(threads.len(), 2, "once a call, however often it is referred to");
     assert!(threads.iter().all(|thread| *thread != std::thread::current().id()));
+}
+
+#[tokio::test]
+async fn a_rewrite_neither_reads_references_again_nor_makes_what_they_brought_trustworthy() {
+    let world = World::with(|gate| gate.hook(Adds("list", json!([1]))));
+    // A field that is really called `$result`, in the arguments or in what was kept, is data in every round.
+    let settled = world.call(&json!({"any": {"$$result": "plain text"}})).await;
+    assert_eq!(got(&settled), &json!({"any": {"$result": "plain text"}, "list": [1]}));
+    assert_eq!(settled.trust, Trust::TrustedSystem);
+    let inner = world.keep("never to be read", Trust::TrustedSystem).await;
+    let kept = json!({"$result": inner.as_str()});
+    let outer = world.keep(&kept.to_string(), Trust::UntrustedContent).await;
+    let settled = world.call(&json!({"any": {"$result": format!("{}#", outer.as_str())}})).await;
+    assert_eq!(got(&settled), &json!({"any": kept, "list": [1]}));
+    assert_eq!(settled.trust, Trust::UntrustedContent);
+}
+
+#[tokio::test]
+async fn a_reference_that_a_hook_writes_is_data() {
+    let world = World::new();
+    let kept = world.keep("never to be read", Trust::TrustedSystem).await;
+    let written = json!({"$result": kept.as_str()});
+    let world = World { gate: World::with(|gate| gate.hook(Adds("any", written.clone()))).gate, ..world };
+    assert_eq!(got(&world.call(&json!({})).await), &json!({"any": written}));
 }
