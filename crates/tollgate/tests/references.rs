@@ -300,3 +300,23 @@ async fn a_reference_that_a_hook_writes_is_data() {
     let world = World { gate: World::with(|gate| gate.hook(Adds("any", written.clone()))).gate, ..world };
     assert_eq!(got(&world.call(&json!({})).await), &json!({"any": written}));
 }
+
+#[tokio::test]
+async fn a_result_that_is_kept_again_is_as_young_as_a_new_one() {
+    let world = World::new();
+    let (again, old) =
+        (world.keep("again", Trust::TrustedSystem).await, world.keep("old", Trust::TrustedSystem).await);
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(40 * 24 * 3600);
+    for kept in [&again, &old] {
+        let file = world.folder.path().join("results").join(kept.as_str().trim_start_matches("sha256:"));
+        std::fs::File::options().write(true).open(file).unwrap().set_modified(long_ago).unwrap();
+    }
+    assert_eq!(world.keep("again", Trust::TrustedSystem).await, again);
+    let tidied = world.store.tidy().unwrap();
+    assert_eq!((tidied.results, tidied.bytes), (1, 3));
+    // What is gone is gone with its label, and what stays keeps its own.
+    assert_eq!(std::fs::read_dir(world.folder.path().join("results")).unwrap().count(), 2);
+    let args = |kept: &ResultRef| json!({"text": {"$result": kept.as_str()}});
+    assert_eq!(got(&world.call(&args(&again)).await), &json!({"text": "again"}));
+    assert_eq!(code(&world.call(&args(&old)).await), RefusalCode::BadResultRef);
+}
