@@ -36,7 +36,7 @@ impl Ledger for Store {
     fn decide(&self, ticket: Ticket, run: &RunId, by: &str) {
         let id = ticket.0.cast_signed();
         let mut line = Vec::with_capacity(96);
-        record::decided(&mut line, id, by);
+        record::decided(&mut line, id, by, &self.redactor);
         // Where there is no room, the `started` or `settled` that follows tells it.
         let _ = self.inner.desk.queue.note(run, &line, 1, Tally::default());
         failpoint::hit("decided");
@@ -84,8 +84,8 @@ impl Store {
             failpoint::hit("before_start");
             let (reply, answer) = oneshot::channel();
             self.inner.desk.queue.push(Op::Claim { wanted: wanted.clone(), reply })?;
-            let mut awaited = Awaited { store: self, id, answer };
-            let claim = match (&mut awaited.answer).await.map_err(|_| StoreError::Closed)?? {
+            let claimed = answer.await.map_err(|_| StoreError::Closed)??.take().ok_or(StoreError::Closed)?;
+            let claim = match claimed {
                 Claimed::Granted => Claim::Granted(Fence(ticket.0)),
                 Claimed::Replay(stored) => Claim::Replay(restore(&stored)?),
                 Claimed::Conflict => Claim::Conflict,
@@ -161,24 +161,6 @@ impl Store {
         record::delivered(&mut line, turn, calls);
         let _ = self.inner.desk.queue.note(run, &line, 1, Tally::default());
         failpoint::hit("delivered");
-    }
-}
-
-/// A claim whose answer may come while whoever wanted it goes away.
-struct Awaited<'a> {
-    store: &'a Store,
-    id: i64,
-    answer: oneshot::Receiver<Result<Claimed, StoreError>>,
-}
-
-impl Drop for Awaited<'_> {
-    /// Granted, and nobody is left to hear of it: the body never began, and the key must not stay held.
-    fn drop(&mut self) {
-        // From here on the writer itself sees that nobody listens.
-        self.answer.close();
-        if let Ok(Ok(Claimed::Granted)) = self.answer.try_recv() {
-            let _ = self.store.inner.desk.queue.push(Op::Abandon { id: self.id, ran: false });
-        }
     }
 }
 

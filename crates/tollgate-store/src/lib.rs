@@ -32,7 +32,7 @@ pub use error::StoreError;
 pub use lazy::LazyStore;
 pub use place::Place;
 pub use prune::Pruned;
-pub use record::Line;
+pub use record::{Line, Unreadable};
 pub use result_read::ResultRead;
 pub use spending::RunSpent;
 pub use store::{Settings, Store};

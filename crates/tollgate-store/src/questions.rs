@@ -2,6 +2,7 @@
 
 use tollgate::{
     BoxFuture,
+    outcome::Redactor,
     policy::{Desk, Digest, NotAnswered, Pending, Reply},
 };
 
@@ -13,14 +14,14 @@ use crate::{
     now_ms, record,
 };
 
-/// Whole as they were asked: whoever answers must see everything, so nothing is redacted here. A question leaves the
-/// table when its answer is used, or when it is too old.
+/// Whole as they were asked: whoever answers must see everything, so nothing is redacted in the table. A question leaves
+/// it when its answer is used, or when it is too old; the journal, which stays, is told of it without secrets.
 impl Desk for Store {
     fn park<'a>(&'a self, pending: &'a Pending) -> BoxFuture<'a, Result<String, NotAnswered>> {
         Box::pin(async move {
             let body = serde_json::to_vec(pending).map_err(|error| NotAnswered::Desk(error.to_string()))?;
-            let pending = pending.clone();
-            self.write(move |tx| park(tx, &pending, &body)).await.map_err(fault)
+            let (pending, redactor) = (pending.clone(), self.redactor.clone());
+            self.write(move |tx| park(tx, &pending, &body, &redactor)).await.map_err(fault)
         })
     }
 
@@ -30,8 +31,8 @@ impl Desk for Store {
 
     fn answer<'a>(&'a self, id: &'a str, reply: &'a Reply) -> BoxFuture<'a, Result<Pending, NotAnswered>> {
         Box::pin(async move {
-            let (id, reply) = (id.to_owned(), reply.clone());
-            self.write(move |tx| answer(tx, &id, &reply)).await.map_err(fault)?
+            let (id, reply, redactor) = (id.to_owned(), reply.clone(), self.redactor.clone());
+            self.write(move |tx| answer(tx, &id, &reply, &redactor)).await.map_err(fault)?
         })
     }
 
@@ -84,7 +85,7 @@ impl LazyStore {
 }
 
 /// The same question again keeps its id, waits anew, and keeps an answer that is still good.
-fn park(tx: &mut Tx<'_>, pending: &Pending, body: &[u8]) -> Result<String, StoreError> {
+fn park(tx: &mut Tx<'_>, pending: &Pending, body: &[u8], redactor: &Redactor) -> Result<String, StoreError> {
     forget_old(tx)?;
     let digest = pending.digest.as_str();
     let known = tx.db().query("SELECT id FROM questions WHERE digest = $1", &[Param::Text(digest)])?;
@@ -106,7 +107,7 @@ fn park(tx: &mut Tx<'_>, pending: &Pending, body: &[u8]) -> Result<String, Store
         ],
     )?;
     let mut line = Vec::new();
-    record::asked(&mut line, &id, pending);
+    record::asked(&mut line, &id, pending, redactor);
     tx.write(&clean(&pending.run), &line, 1, Tally::default());
     crate::failpoint::hit("parked");
     Ok(id)
@@ -121,7 +122,12 @@ fn waiting(tx: &mut Tx<'_>) -> Result<Vec<Pending>, StoreError> {
 }
 
 /// Given once: the second answer finds the first.
-fn answer(tx: &mut Tx<'_>, id: &str, reply: &Reply) -> Result<Result<Pending, NotAnswered>, StoreError> {
+fn answer(
+    tx: &mut Tx<'_>,
+    id: &str,
+    reply: &Reply,
+    redactor: &Redactor,
+) -> Result<Result<Pending, NotAnswered>, StoreError> {
     let rows = tx.db().query(
         "SELECT digest, body, id, expires, reply FROM questions WHERE id = $1 OR digest = $1",
         &[Param::Text(id)],
@@ -146,7 +152,7 @@ fn answer(tx: &mut Tx<'_>, id: &str, reply: &Reply) -> Result<Result<Pending, No
         &[Param::Blob(&kept), Param::Text(row.text(0)?)],
     )?;
     let mut line = Vec::new();
-    record::answered(&mut line, &pending, &said);
+    record::answered(&mut line, &pending, reply, redactor);
     tx.write(&clean(&pending.run), &line, 1, Tally::default());
     crate::failpoint::hit("answered");
     Ok(Ok(pending))

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tollgate::{
     guard::{CallRecord, End, InputRecord, TraceParent},
     outcome::{NotStored, Redactor, Status},
-    policy::Pending,
+    policy::{Pending, Reply},
     tool::Concurrency,
 };
 
@@ -126,9 +126,19 @@ impl Line<'_> {
     }
 }
 
-/// The records of a journal row. What is no record is passed over: `verify` finds it.
+/// A line of the journal that is no record this program can read, as it stands there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable<'a>(pub &'a [u8]);
+
+/// The records of a journal row, in order, and what is none between them.
+pub(crate) fn records(body: &[u8]) -> impl Iterator<Item = Result<Line<'_>, Unreadable<'_>>> {
+    let lines = body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).map_err(|_| Unreadable(line)))
+}
+
+/// The same without what is none, for whoever looks for one record.
 pub(crate) fn lines(body: &[u8]) -> impl Iterator<Item = Line<'_>> {
-    body.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+    records(body).filter_map(Result::ok)
 }
 
 /// A call is proposed.
@@ -146,10 +156,10 @@ pub(crate) fn proposed(out: &mut Vec<u8>, id: i64, call: &CallRecord<'_>, redact
     out.extend_from_slice(b"}\n");
 }
 
-/// It may run.
-pub(crate) fn decided(out: &mut Vec<u8>, id: i64, by: &str) {
+/// It may run, by a rule that may quote the arguments it is about.
+pub(crate) fn decided(out: &mut Vec<u8>, id: i64, by: &str, redactor: &Redactor) {
     let _ = write!(out, r#"{{"r":"decided","i":{id},"at":{}"#, now_ms());
-    text(out, "by", by);
+    text(out, "by", &redactor.text(by));
     out.extend_from_slice(b"}\n");
 }
 
@@ -181,7 +191,7 @@ pub(crate) fn settled(
     let _ = write!(out, r#"{{"r":"settled","i":{id},"at":{},"us":{us}"#, now_ms());
     sandbox(out, end);
     out.extend_from_slice(br#","a":"#);
-    answer(out, end, None, redactor)?;
+    end.settled.store_redacted(out, None, redactor)?;
     out.extend_from_slice(b"}\n");
     Ok(())
 }
@@ -194,43 +204,25 @@ pub(crate) fn call(out: &mut Vec<u8>, end: &End<'_>, redactor: &Redactor) -> Res
     let _ = write!(out, r#"{{"r":"call","at":{now},"us":{us}"#);
     subject(out, &end.call);
     if let Some(by) = end.by {
-        text(out, "by", by);
+        text(out, "by", &redactor.text(by));
     }
     purpose(out, &end.call, redactor);
     input(out, &end.call.input, redactor);
     out.extend_from_slice(br#","a":"#);
     let most = if end.settled.replayed { 0 } else { LONGEST_READ };
-    answer(out, end, Some(most), redactor)?;
+    end.settled.store_redacted(out, Some(most), redactor)?;
     out.extend_from_slice(b"}\n");
     Ok(())
 }
 
-/// The answer. A refusal quotes what was asked for, and so may hold a secret that no tool gave.
-fn answer(
-    out: &mut Vec<u8>,
-    end: &End<'_>,
-    most: Option<usize>,
-    redactor: &Redactor,
-) -> Result<(), NotStored> {
-    let from = out.len();
-    end.settled.store(out, most)?;
-    if end.settled.refusal().is_some()
-        && let Ok(Cow::Owned(clean)) = str::from_utf8(&out[from..]).map(|text| redactor.text(text))
-    {
-        out.truncate(from);
-        out.extend_from_slice(clean.as_bytes());
-    }
-    Ok(())
-}
-
 /// A question waits for somebody.
-pub(crate) fn asked(out: &mut Vec<u8>, id: &str, pending: &Pending) {
+pub(crate) fn asked(out: &mut Vec<u8>, id: &str, pending: &Pending, redactor: &Redactor) {
     let _ = write!(out, r#"{{"r":"asked","at":{}"#, now_ms());
     text(out, "q", id);
     text(out, "c", &pending.call);
     text(out, "tool", &pending.tool);
     if let Some((rule, _)) = &pending.rule {
-        text(out, "by", rule);
+        text(out, "by", &redactor.text(rule));
     }
     if let Some(sandbox) = &pending.sandbox {
         text(out, "sandbox", sandbox);
@@ -238,14 +230,15 @@ pub(crate) fn asked(out: &mut Vec<u8>, id: &str, pending: &Pending) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Somebody answered it. `reply` is JSON.
-pub(crate) fn answered(out: &mut Vec<u8>, pending: &Pending, reply: &[u8]) {
+/// Somebody answered it. Rules in the reply may quote the arguments.
+pub(crate) fn answered(out: &mut Vec<u8>, pending: &Pending, reply: &Reply, redactor: &Redactor) {
     let _ = write!(out, r#"{{"r":"answered","at":{}"#, now_ms());
     text(out, "q", &pending.id);
     text(out, "c", &pending.call);
     text(out, "tool", &pending.tool);
-    out.extend_from_slice(br#","steps":"#);
-    out.extend_from_slice(reply);
+    let mut said = serde_json::to_value(reply).unwrap_or_default();
+    redactor.value(&mut said);
+    let _ = write!(out, r#","steps":{said}"#);
     out.extend_from_slice(b"}\n");
 }
 

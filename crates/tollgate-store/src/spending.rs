@@ -9,7 +9,7 @@ use tollgate::{
     tool::RunId,
 };
 
-use crate::{LazyStore, Store, StoreError, book::Tx, clean, db::Param};
+use crate::{LazyStore, Store, StoreError, book::Tx, clean, db::Param, writer::Queue};
 
 /// What one run has spent, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,7 +34,14 @@ impl PurseBook for Store {
         let (run, tool, budget) = (clean(run.as_str()), clean(tool), budget.clone());
         Box::pin(async move {
             // Not synced of its own: the durable start that follows takes it along, and a read has no effect to lose.
-            self.write_lazily(move |tx| reserve(tx, &run, &tool, &budget)).await.map_err(fault)
+            let (of_run, of_tool) = (run.clone(), tool.clone());
+            let back = move |reserved, queue: &Queue| {
+                if let Reserved::Counted(_) = reserved {
+                    give_back(queue, of_run, of_tool);
+                }
+            };
+            let reserved = self.write_lazily_or_back(move |tx| reserve(tx, &run, &tool, &budget), back);
+            reserved.await.map_err(fault)
         })
     }
 
@@ -49,12 +56,7 @@ impl PurseBook for Store {
     }
 
     fn give_back(&self, run: &RunId, tool: &str) {
-        let (run, tool) = (clean(run.as_str()), clean(tool));
-        self.hand_over(move |tx| {
-            let back = Row { calls: -1, ..Row::default() };
-            count(tx, &run, WHOLE, &back)?;
-            count(tx, &run, &tool, &back)
-        });
+        give_back(&self.inner.desk.queue, clean(run.as_str()), clean(tool));
     }
 }
 
@@ -160,6 +162,15 @@ fn reserve(tx: &mut Tx<'_>, run: &str, tool: &str, budget: &Budget) -> Result<Re
     }
     crate::failpoint::hit("reserved");
     Ok(Reserved::Counted(now))
+}
+
+/// A call that was counted never started.
+fn give_back(queue: &Queue, run: String, tool: String) {
+    queue.hand_over(move |tx| {
+        let back = Row { calls: -1, ..Row::default() };
+        count(tx, &run, WHOLE, &back)?;
+        count(tx, &run, &tool, &back)
+    });
 }
 
 fn spent(tx: &mut Tx<'_>, run: &str) -> Result<Spent, StoreError> {

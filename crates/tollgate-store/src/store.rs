@@ -17,11 +17,11 @@ use crate::{
     key::Key,
     place::Place,
     schema,
-    writer::{Desk, Op, Work, Writer},
+    writer::{Back, Desk, Done, Op, Parcel, Queue, Reply, Work, Writer},
 };
 
 /// What the writer will say of work that was handed in.
-type Answer = oneshot::Receiver<Result<Box<dyn std::any::Any + Send>, StoreError>>;
+type Answer = oneshot::Receiver<Result<Parcel<Done>, StoreError>>;
 
 /// How a store behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl Store {
         &self,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let answer = self.hand_in(work, Durability::Full)?;
+        let answer = self.hand_in(work, Durability::Full, None)?;
         answer.await.map_err(|_| StoreError::Closed)?.and_then(unpack)
     }
 
@@ -153,7 +153,24 @@ impl Store {
         &self,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let answer = self.hand_in(work, Durability::Lazy)?;
+        let answer = self.hand_in(work, Durability::Lazy, None)?;
+        answer.await.map_err(|_| StoreError::Closed)?.and_then(unpack)
+    }
+
+    /// The same for what must not stay done where nobody takes the answer: then `back` undoes it. It runs on the thread
+    /// that finds out, which may be the writer's own, and so holds no handle to the store.
+    pub(crate) async fn write_lazily_or_back<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        back: impl FnOnce(T, &Queue) + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let queue = self.inner.desk.queue.clone();
+        let back: Back<Done> = Box::new(move |done| {
+            if let Ok(done) = done.downcast() {
+                back(*done, &queue);
+            }
+        });
+        let answer = self.hand_in(work, Durability::Lazy, Some(back))?;
         answer.await.map_err(|_| StoreError::Closed)?.and_then(unpack)
     }
 
@@ -162,29 +179,25 @@ impl Store {
         &self,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let answer = self.hand_in(work, Durability::Full)?;
+        let answer = self.hand_in(work, Durability::Full, None)?;
         answer.blocking_recv().map_err(|_| StoreError::Closed)?.and_then(unpack)
     }
 
     /// Work that nobody waits for, done with the next commit. Where writing fails it is tried again; what the
     /// database will not take is given up and not told: for what can be done without.
-    pub(crate) fn hand_over(
-        &self,
-        mut work: impl FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send + 'static,
-    ) {
-        let work: Work = Box::new(move |tx| work(tx).map(|()| Box::new(()) as _));
-        // Closed only when its process ends.
-        let _ = self.inner.desk.queue.push(Op::Do { work, sync: Durability::Lazy, reply: None });
+    pub(crate) fn hand_over(&self, work: impl FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send + 'static) {
+        self.inner.desk.queue.hand_over(work);
     }
 
     fn hand_in<T: Send + 'static>(
         &self,
         mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
         sync: Durability,
+        back: Option<Back<Done>>,
     ) -> Result<Answer, StoreError> {
-        let (reply, answer) = oneshot::channel();
+        let (to, answer) = oneshot::channel();
         let work: Work = Box::new(move |tx| work(tx).map(|done| Box::new(done) as _));
-        self.inner.desk.queue.push(Op::Do { work, sync, reply: Some(reply) })?;
+        self.inner.desk.queue.push(Op::Do { work, sync, reply: Some(Reply { to, back }) })?;
         Ok(answer)
     }
 
@@ -213,8 +226,9 @@ fn off_runtime<T: Send>(work: impl FnOnce() -> Result<T, StoreError> + Send) -> 
     std::thread::scope(|threads| threads.spawn(work).join().unwrap_or(Err(StoreError::Closed)))
 }
 
-fn unpack<T: 'static>(done: Box<dyn std::any::Any + Send>) -> Result<T, StoreError> {
-    done.downcast().map(|done| *done).map_err(|_| StoreError::Closed)
+fn unpack<T: 'static>(parcel: Parcel<Done>) -> Result<T, StoreError> {
+    let done = parcel.take().and_then(|done| done.downcast().ok());
+    done.map(|done| *done).ok_or(StoreError::Closed)
 }
 
 /// Gives the calls of every dead owner their end.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    Line, Store, StoreError,
+    Line, Store, StoreError, Unreadable,
     db::{Db, Param, Row},
     record,
 };
@@ -43,10 +43,15 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Its records, in order.
-    pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+    /// Its records, in order, and what cannot be read as one between them: for whoever must not miss any.
+    pub fn records(&self) -> impl Iterator<Item = Result<Line<'_>, Unreadable<'_>>> {
         let body: &[u8] = if self.pruned { &[] } else { &self.body };
-        record::lines(body)
+        record::records(body)
+    }
+
+    /// The records that can be read.
+    pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        self.records().filter_map(Result::ok)
     }
 }
 

@@ -35,6 +35,9 @@ pub struct RunTrace {
     /// Rows whose records were pruned.
     #[serde(skip_serializing_if = "is_zero")]
     pub pruned: usize,
+    /// Records that cannot be read: of what they tell, nothing is here.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unreadable: usize,
 }
 
 /// One question that was parked.
@@ -126,7 +129,11 @@ impl RunTrace {
         let mut tree = Self { run: run.to_owned(), ..Self::default() };
         tree.pruned = entries.iter().filter(|entry| entry.pruned).count();
         let mut numbered: HashMap<i64, usize> = HashMap::new();
-        for line in entries.iter().flat_map(Entry::lines) {
+        for record in entries.iter().flat_map(Entry::records) {
+            let Ok(line) = record else {
+                tree.unreadable += 1;
+                continue;
+            };
             match &*line.r {
                 "turn" => tree.turns.extend(line.steps.map(value)),
                 "steps" => tree.take_steps(&line),

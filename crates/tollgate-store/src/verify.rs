@@ -8,6 +8,7 @@ use crate::{
     Store, StoreError,
     db::{Db, Param, Row},
     key::{Key, digest},
+    record,
 };
 
 /// What the chain says.
@@ -20,6 +21,11 @@ pub struct Report {
     pub records: i64,
     /// Rows whose records were pruned; their hashes are still linked.
     pub pruned: i64,
+    /// Records that are as they were written and cannot be read.
+    pub unreadable: i64,
+    /// The first row that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_unreadable: Option<i64>,
     /// The first row that is not what was written, and why.
     pub broken: Option<Broken>,
     /// The end of the chain. Note it elsewhere: a chain that was cut at its end looks whole without it.
@@ -40,6 +46,11 @@ impl Report {
     /// True when nothing in the chain contradicts it.
     pub fn is_whole(&self) -> bool {
         self.broken.is_none()
+    }
+
+    /// True when the chain is whole and every record in it can be read.
+    pub fn is_readable(&self) -> bool {
+        self.is_whole() && self.unreadable == 0
     }
 
     /// What this can and cannot prove, for people.
@@ -135,6 +146,11 @@ impl Walk {
         self.report.rows += 1;
         self.report.records += records.max(0);
         self.report.pruned += i64::from(records < 0);
+        let unreadable = if records < 0 { 0 } else { unreadable(body) };
+        if unreadable > 0 {
+            self.report.unreadable += unreadable;
+            self.report.first_unreadable.get_or_insert(seq);
+        }
         self.before = link.to_vec();
         self.last = seq;
         Ok(None)
@@ -161,3 +177,11 @@ impl Walk {
         Ok(())
     }
 }
+
+fn unreadable(body: &[u8]) -> i64 {
+    i64::try_from(record::records(body).filter(Result::is_err).count()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+#[path = "verify_tests.rs"]
+mod tests;

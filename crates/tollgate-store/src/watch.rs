@@ -14,6 +14,7 @@ use std::{
 use tollgate::{
     Tollgate,
     event::{Event, What},
+    outcome::Redactor,
     tool::RunId,
 };
 
@@ -38,11 +39,13 @@ impl LazyStore {
         let (told, store) = (over.clone(), self.clone());
         let thread = std::thread::spawn(move || {
             let mut open = HashMap::new();
+            // The usual eyes: nobody is given others by a store that opens when it is needed.
+            let redactor = Redactor::new();
             loop {
                 let last = told.load(Ordering::Acquire);
                 // A store that does not open keeps nothing; the calls themselves are told.
                 events.drain(|event| {
-                    if let Some((run, line)) = note(&mut open, &event)
+                    if let Some((run, line)) = note(&mut open, &event, &redactor)
                         && let Ok(store) = store.get()
                     {
                         keep(store, &run, &line);
@@ -76,11 +79,11 @@ fn keep(store: &Store, run: &RunId, line: &[u8]) {
 type Open = HashMap<(RunId, String), Vec<u8>>;
 
 /// Adds a step; gives the whole record once the call has its end.
-fn note(open: &mut Open, event: &Event<'_>) -> Option<(RunId, Vec<u8>)> {
+fn note(open: &mut Open, event: &Event<'_>, redactor: &Redactor) -> Option<(RunId, Vec<u8>)> {
     let at = event.at_ms;
     let Some(call) = event.call else {
         let mut line = format!(r#"{{"r":"turn","at":{at},"steps":"#).into_bytes();
-        serde_json::to_writer(&mut line, event.what).ok()?;
+        tell(&mut line, event.what, redactor)?;
         line.extend_from_slice(b"}\n");
         return Some((event.run.clone(), line));
     };
@@ -96,7 +99,7 @@ fn note(open: &mut Open, event: &Event<'_>) -> Option<(RunId, Vec<u8>)> {
         steps.push(b',');
     }
     let _ = write!(steps, r#"{{"us":{:.1},"is":"#, event.took.as_secs_f64() * 1e6);
-    serde_json::to_writer(&mut *steps, event.what).ok()?;
+    tell(steps, event.what, redactor)?;
     steps.push(b'}');
     if !matches!(event.what, What::Settled { .. }) {
         return None;
@@ -108,4 +111,25 @@ fn note(open: &mut Open, event: &Event<'_>) -> Option<(RunId, Vec<u8>)> {
     line.extend_from_slice(&steps);
     line.extend_from_slice(b"]}\n");
     Some((key.0, line))
+}
+
+/// A step as JSON. Words of tools, hooks, rules and errors may hold secrets; the other steps have none of their own.
+fn tell(out: &mut Vec<u8>, what: &What, redactor: &Redactor) -> Option<()> {
+    let worded = match what {
+        What::Progress(progress) => !progress.message.is_empty(),
+        What::Executed { chain, .. } => !chain.is_empty(),
+        What::Asked { rule } => rule.is_some(),
+        What::Permitted { .. }
+        | What::Hook(_)
+        | What::LedgerFault { .. }
+        | What::Fault { .. }
+        | What::StoreFault { .. } => true,
+        _ => false,
+    };
+    if !worded {
+        return serde_json::to_writer(out, what).ok();
+    }
+    let mut words = serde_json::to_value(what).ok()?;
+    redactor.value(&mut words);
+    serde_json::to_writer(out, &words).ok()
 }

@@ -11,7 +11,8 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::{
-    outcome::{Outcome, Output},
+    guard::Guarded,
+    outcome::{Outcome, Output, Redactor},
     tool::{CallId, Effects, Scope, ToolSpec},
 };
 
@@ -93,7 +94,7 @@ pub enum Before {
     Pass,
     /// Go on, and tell the model this along with the result.
     Context(String),
-    /// Begin again with these arguments.
+    /// Begin again with these arguments. They stand as they are: a `$result` in them is a field like any other.
     Rewrite(Value),
     /// Begin again with these arguments, and tell the model this along with the result.
     RewriteWith(Value, String),
@@ -119,21 +120,66 @@ pub enum After {
     Failed(String),
 }
 
-/// The hooks of a gate, in order.
+/// The hooks of a gate, in order. What they say is heard without secrets, as what tools say is.
 #[derive(Clone, Default)]
-pub struct Hooks(Arc<[Arc<dyn ErasedHook>]>);
+pub struct Hooks {
+    list: Arc<[Arc<dyn ErasedHook>]>,
+    redactor: Option<Arc<Redactor>>,
+}
+
+/// What a hook says, with words in it that others will read.
+pub(crate) trait Words {
+    fn redact(&mut self, redactor: &Redactor);
+}
+
+impl Words for Before {
+    fn redact(&mut self, redactor: &Redactor) {
+        match self {
+            Self::Pass | Self::Rewrite(_) => {}
+            Self::Context(words) | Self::RewriteWith(_, words) | Self::Block(words) | Self::Failed(words) => {
+                redactor.in_place(words)
+            }
+        }
+    }
+}
+
+impl Words for After {
+    fn redact(&mut self, redactor: &Redactor) {
+        match self {
+            Self::Keep => {}
+            Self::Context(words) | Self::Failed(words) => redactor.in_place(words),
+            Self::Replace(output) => redactor.output(output),
+            Self::ReplaceWith(output, words) => {
+                redactor.output(output);
+                redactor.in_place(words);
+            }
+        }
+    }
+}
 
 impl Hooks {
-    pub(crate) fn new(hooks: Vec<Arc<dyn ErasedHook>>) -> Self {
-        Self(hooks.into())
+    pub(crate) fn new(hooks: Vec<Arc<dyn ErasedHook>>, redactor: Option<Arc<Redactor>>) -> Self {
+        Self { list: hooks.into(), redactor }
+    }
+
+    /// What a hook said, fit for model, ledger and observers. Arguments it rewrote are judged again, not shown.
+    pub(crate) fn heard<T: Words>(&self, mut answer: Guarded<T>) -> Guarded<T> {
+        if let Some(redactor) = &self.redactor {
+            match &mut answer {
+                Guarded::Done(said) => said.redact(redactor),
+                Guarded::Panicked(panic) => redactor.in_place(panic),
+                Guarded::Late | Guarded::Cancelled => {}
+            }
+        }
+        answer
     }
 
     pub(crate) fn of<'a>(&'a self, tool: &'a ToolSpec) -> impl Iterator<Item = &'a Arc<dyn ErasedHook>> {
-        self.0.iter().filter(move |hook| hook.matches(tool))
+        self.list.iter().filter(move |hook| hook.matches(tool))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.list.is_empty()
     }
 
     /// The names of the hooks that look at this tool, in order. Runs none of them.
@@ -144,7 +190,7 @@ impl Hooks {
 
 impl std::fmt::Debug for Hooks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|hook| hook.name())).finish()
+        f.debug_list().entries(self.list.iter().map(|hook| hook.name())).finish()
     }
 }
 

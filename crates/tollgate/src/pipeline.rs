@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::{
     call::{Call, Guards, Passed, Proposed, Records, Refused, Validated},
     catalog::Snapshot,
+    guard::caught,
     hook::Hooks,
     outcome::Settled,
     policy::{Approver, Decision, Policy},
@@ -64,7 +65,8 @@ impl Pipeline {
 
     /// True when policy allows the call as it stands, with nobody asked. Decides nothing: the walk does.
     pub(crate) fn would_allow(&self, call: &Call<Validated>) -> bool {
-        self.policy.decide(&call.query()).decision == Decision::Allow
+        // A policy that fails has not said yes.
+        caught(|| self.policy.decide(&call.query())).is_ok_and(|verdict| verdict.decision == Decision::Allow)
     }
 
     async fn try_walk(&self, mut call: Call<Validated>, within: Concurrency) -> Result<Walked, Refused> {

@@ -134,6 +134,49 @@ fn other_secrets_are_named_by_their_kind() {
     }
 }
 
+/// Lines as a key has them.
+const BODY: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n\
+                    MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu";
+
+#[test]
+fn a_key_that_is_cut_is_taken_as_far_as_it_goes_and_nothing_else_is() {
+    let head = "-----BEGIN PRIVATE KEY-----";
+    let escaped = BODY.replace('\n', "\\n");
+    let quoted: String = BODY.lines().map(|line| format!("> {line}\n")).collect();
+    for (text, clean) in [
+        ("/etc/-----BEGIN PRIVATE KEY".to_owned(), "/etc/[redacted: private key]"),
+        (
+            "grep '-----BEGIN RSA PRIVATE KEY-----' *.pem finds keys".to_owned(),
+            "grep '[redacted: private key]' *.pem finds keys",
+        ),
+        (format!("{head}\n{BODY}"), "[redacted: private key]"),
+        (format!("{head}\n{BODY}\nq1w2=="), "[redacted: private key]"),
+        (format!("{head}\n{BODY}\nand that was all"), "[redacted: private key]\nand that was all"),
+        (format!("{{\"k\":\"{head}\\n{escaped}\\nabc=\"}}"), "{\"k\":\"[redacted: private key]\"}"),
+        (format!("{head}\n{quoted}so it said"), "[redacted: private key]\nso it said"),
+        (
+            format!(
+                "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n{BODY}"
+            ),
+            "[redacted: private key]",
+        ),
+        (format!("{head} {BODY} -----END PRIVATE KEY----- z"), "[redacted: private key] z"),
+        (
+            format!("{head} is a mark. {head}\nMIIE\n-----END PRIVATE KEY-----"),
+            "[redacted: private key] is a mark. [redacted: private key]",
+        ),
+    ] {
+        assert_eq!(Redactor::new().text(&text), clean, "{text}");
+    }
+}
+
+#[test]
+fn a_text_of_first_lines_alone_is_looked_through_once() {
+    let text = "-----BEGIN PRIVATE KEY ".repeat(100_000);
+    // A second look to the end from each of them would take minutes.
+    assert_eq!(Redactor::new().text(&text).matches("[redacted: private key]").count(), 100_000);
+}
+
 const SECRETS: [&str; 6] = [
     "AKIAIOSFODNN7EXAMPLE",
     "ghp_FAKE0FAKE1FAKE2FAKE3FAKE4FAKE5FAKE6F",

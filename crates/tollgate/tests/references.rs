@@ -7,8 +7,9 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tollgate::{
-    Effects, Output, Proposed, Registry, Scope, Settled, Tollgate,
+    Builder, Effects, Output, Proposed, Registry, Scope, Settled, Tollgate,
     guard::{Run, TokioSpawner, Workspace},
+    hook::{Before, Hook, HookedCall},
     outcome::{FolderResults, Label, Limits, Part, RefusalCode, ResultRef, ResultStore, StoreFault, Trust},
     policy::Rules,
     tool::{Caller, ToolBuilder},
@@ -20,9 +21,28 @@ struct World {
     gate: Tollgate,
 }
 
+/// Adds what it is told to the arguments, once.
+struct Adds(&'static str, Value);
+
+impl Hook for Adds {
+    fn name(&self) -> &'static str {
+        "adds"
+    }
+
+    async fn before(&self, call: &HookedCall<'_>) -> Before {
+        let mut args = call.args.clone();
+        args[self.0] = self.1.clone();
+        Before::Rewrite(args)
+    }
+}
+
 impl World {
     /// A gate with `echo`, which gives back what it was really called with, and a rule against saying `secret`.
     fn new() -> Self {
+        Self::with(|gate| gate)
+    }
+
+    fn with(more: impl FnOnce(Builder) -> Builder) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let spawner = Arc::new(TokioSpawner::current().unwrap());
         let store = FolderResults::new(folder.path().join("results"), spawner);
@@ -44,8 +64,8 @@ impl World {
             });
         let gate = Tollgate::builder(Registry::new().with(echo).unwrap())
             .policy(Rules::new().allow("*").unwrap())
-            .results(store.clone())
-            .build();
+            .results(store.clone());
+        let gate = more(gate).build();
         Self { folder, store, gate }
     }
 
@@ -255,4 +275,48 @@ async fn what_arguments_refer_to_is_read_on_threads_that_may_be_blocked() {
     let threads = threads.lock().unwrap();
     assert_eq!(threads.len(), 2, "once a call, however often it is referred to");
     assert!(threads.iter().all(|thread| *thread != std::thread::current().id()));
+}
+
+#[tokio::test]
+async fn a_rewrite_neither_reads_references_again_nor_makes_what_they_brought_trustworthy() {
+    let world = World::with(|gate| gate.hook(Adds("list", json!([1]))));
+    // A field that is really called `$result`, in the arguments or in what was kept, is data in every round.
+    let settled = world.call(&json!({"any": {"$$result": "plain text"}})).await;
+    assert_eq!(got(&settled), &json!({"any": {"$result": "plain text"}, "list": [1]}));
+    assert_eq!(settled.trust, Trust::TrustedSystem);
+    let inner = world.keep("never to be read", Trust::TrustedSystem).await;
+    let kept = json!({"$result": inner.as_str()});
+    let outer = world.keep(&kept.to_string(), Trust::UntrustedContent).await;
+    let settled = world.call(&json!({"any": {"$result": format!("{}#", outer.as_str())}})).await;
+    assert_eq!(got(&settled), &json!({"any": kept, "list": [1]}));
+    assert_eq!(settled.trust, Trust::UntrustedContent);
+}
+
+#[tokio::test]
+async fn a_reference_that_a_hook_writes_is_data() {
+    let world = World::new();
+    let kept = world.keep("never to be read", Trust::TrustedSystem).await;
+    let written = json!({"$result": kept.as_str()});
+    let world = World { gate: World::with(|gate| gate.hook(Adds("any", written.clone()))).gate, ..world };
+    assert_eq!(got(&world.call(&json!({})).await), &json!({"any": written}));
+}
+
+#[tokio::test]
+async fn a_result_that_is_kept_again_is_as_young_as_a_new_one() {
+    let world = World::new();
+    let (again, old) =
+        (world.keep("again", Trust::TrustedSystem).await, world.keep("old", Trust::TrustedSystem).await);
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(40 * 24 * 3600);
+    for kept in [&again, &old] {
+        let file = world.folder.path().join("results").join(kept.as_str().trim_start_matches("sha256:"));
+        std::fs::File::options().write(true).open(file).unwrap().set_modified(long_ago).unwrap();
+    }
+    assert_eq!(world.keep("again", Trust::TrustedSystem).await, again);
+    let tidied = world.store.tidy().unwrap();
+    assert_eq!((tidied.results, tidied.bytes), (1, 3));
+    // What is gone is gone with its label, and what stays keeps its own.
+    assert_eq!(std::fs::read_dir(world.folder.path().join("results")).unwrap().count(), 2);
+    let args = |kept: &ResultRef| json!({"text": {"$result": kept.as_str()}});
+    assert_eq!(got(&world.call(&args(&again)).await), &json!({"text": "again"}));
+    assert_eq!(code(&world.call(&args(&old)).await), RefusalCode::BadResultRef);
 }

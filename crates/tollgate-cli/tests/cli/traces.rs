@@ -328,3 +328,21 @@ fn a_store_that_cannot_be_looked_at_is_not_an_empty_one() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("cannot be used") && !ran.err.contains("nothing is recorded yet"), "{ran:?}");
 }
+
+#[test]
+fn a_refused_call_that_names_the_first_line_of_a_key_is_shown_exported_and_verified() {
+    let world = world();
+    let ran = world.run(&["call", "read_file", r#"{"path":"/etc/-----BEGIN PRIVATE KEY"}"#]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let shown = world.run(&["trace", "show"]);
+    assert!(shown.out.contains("read_file  refused") && shown.out.contains("outside_roots"), "{}", shown.out);
+    let exported = world.run(&["trace", "export"]);
+    assert!(exported.out.contains(r#""r":"call""#), "{}", exported.out);
+    assert!(
+        !exported.out.contains("unreadable") && !exported.err.contains("cannot be read"),
+        "{}",
+        exported.err
+    );
+    let verified = world.run(&["trace", "verify"]);
+    assert!(verified.out.contains("whole: ") && !verified.out.contains("not readable"), "{}", verified.out);
+}

@@ -21,9 +21,11 @@ use crate::{
     record,
 };
 
+mod parcel;
 mod queue;
 
-pub(crate) use queue::{Op, Queue, Work};
+pub(crate) use parcel::{Back, Parcel};
+pub(crate) use queue::{Done, Op, Queue, Reply, Work};
 
 /// Records nobody waits for are written at the latest after this.
 const LAZY: Duration = Duration::from_millis(50);
@@ -95,7 +97,7 @@ enum Outcome {
     Nothing,
     Claimed(Result<Claimed, StoreError>),
     Ended(Ended),
-    Done(queue::Done),
+    Done(Done),
 }
 
 impl Writer {
@@ -241,11 +243,7 @@ impl Writer {
         for (op, outcome) in ops.into_iter().zip(outcomes) {
             match (op, outcome) {
                 (Op::Claim { wanted, reply }, Outcome::Claimed(claimed)) => {
-                    let granted = matches!(claimed, Ok(Claimed::Granted));
-                    if reply.send(claimed).is_err() && granted {
-                        // Whoever wanted it is gone, and the body never began.
-                        let _ = self.desk.queue.push(Op::Abandon { id: wanted.id, ran: false });
-                    }
+                    let _ = reply.send(claimed.map(|claimed| self.parcel(wanted.id, claimed)));
                 }
                 (Op::End { reply, .. }, Outcome::Ended(end)) => {
                     ended += 1;
@@ -254,7 +252,9 @@ impl Writer {
                     }
                 }
                 (Op::Abandon { .. }, _) => ended += 1,
-                (Op::Do { reply: Some(reply), .. }, Outcome::Done(done)) => drop(reply.send(Ok(done))),
+                (Op::Do { reply: Some(Reply { to, back }), .. }, Outcome::Done(done)) => {
+                    drop(to.send(Ok(Parcel::new(done, back))));
+                }
                 _ => {}
             }
         }
@@ -264,13 +264,21 @@ impl Writer {
         }
     }
 
+    /// A claim that nobody takes is given up: the body never began, and the key is free again.
+    fn parcel(&self, id: i64, claimed: Claimed) -> Parcel<Claimed> {
+        let Claimed::Granted = claimed else { return Parcel::new(claimed, None) };
+        let queue = self.desk.queue.clone();
+        let back: Back<Claimed> = Box::new(move |_| drop(queue.push(Op::Abandon { id, ran: false })));
+        Parcel::new(claimed, Some(back))
+    }
+
     /// Those who wait are told; what nobody waits for is kept and tried again. An end is kept in any case.
     fn fail(&self, ops: Vec<Op>, error: &StoreError, retry: Retry) {
         let mut kept = Vec::new();
         for op in ops {
             match op {
                 Op::Claim { reply, .. } => drop(reply.send(Err(error.again()))),
-                Op::Do { reply: Some(reply), .. } => drop(reply.send(Err(error.again()))),
+                Op::Do { reply: Some(reply), .. } => drop(reply.to.send(Err(error.again()))),
                 Op::End { ending, reply } => {
                     if let Some(reply) = reply {
                         let _ = reply.send(Err(error.again()));

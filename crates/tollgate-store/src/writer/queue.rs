@@ -9,6 +9,7 @@ use std::{
 use tokio::sync::{Notify, oneshot};
 use tollgate::tool::RunId;
 
+use super::parcel::{Back, Parcel};
 use crate::{
     StoreError,
     book::{Claimed, Ended, Ending, Tally, Tx, Wanted},
@@ -22,10 +23,16 @@ pub(crate) const ROOM: usize = 8 << 20;
 pub(crate) enum Op {
     Propose { id: i64, run: String, caller: String, line: Vec<u8> },
     Lines { run: RunId, body: Vec<u8>, records: i64, tally: Tally },
-    Claim { wanted: Wanted, reply: oneshot::Sender<Result<Claimed, StoreError>> },
+    Claim { wanted: Wanted, reply: oneshot::Sender<Result<Parcel<Claimed>, StoreError>> },
     End { ending: Ending, reply: Option<oneshot::Sender<Result<Ended, StoreError>>> },
     Abandon { id: i64, ran: bool },
-    Do { work: Work, sync: Durability, reply: Option<oneshot::Sender<Result<Done, StoreError>>> },
+    Do { work: Work, sync: Durability, reply: Option<Reply> },
+}
+
+/// Where the answer to work goes, and what is done with one that nobody takes.
+pub(crate) struct Reply {
+    pub(crate) to: oneshot::Sender<Result<Parcel<Done>, StoreError>>,
+    pub(crate) back: Option<Back<Done>>,
 }
 
 pub(crate) type Done = Box<dyn Any + Send>;
@@ -97,6 +104,16 @@ impl Queue {
         waiting.ops.push(op);
         self.wake_if_wanted(waiting);
         Ok(())
+    }
+
+    /// Adds work that nobody waits for.
+    pub(crate) fn hand_over(
+        &self,
+        mut work: impl FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send + 'static,
+    ) {
+        let work: Work = Box::new(move |tx| work(tx).map(|()| Box::new(()) as _));
+        // Closed only when its process ends.
+        let _ = self.push(Op::Do { work, sync: Durability::Lazy, reply: None });
     }
 
     /// Adds records that nobody waits for. `false`: no room now.

@@ -10,7 +10,7 @@ use tollgate::{
 };
 use tollgate_store::Store;
 
-use crate::world::World;
+use crate::world::{World, dropped_when};
 
 fn budget(calls: u64) -> Budget {
     let mut budget = Budget::default();
@@ -24,6 +24,17 @@ fn scope(store: &Store, budget: Budget) -> Arc<Scope> {
 }
 
 on_both! {
+    async fn a_call_counted_for_somebody_who_went_away_is_not_counted_any_more(world: &World) {
+        let store = world.open();
+        let (gate, scope) = (world.gate(&store), scope(&store, budget(1)));
+        let counted = || store.spending(Some("r")).expect("reads").first().is_some_and(|run| run.spent.calls == 1);
+        dropped_when(gate.call(&scope, Proposed::new("a", "look", &json!({}))), counted).await;
+        store.flush().await.expect("flushes");
+        assert_eq!(store.spending(Some("r")).expect("reads")[0].spent.calls, 0);
+        let next = gate.call(&scope, Proposed::new("b", "look", &json!({}))).await;
+        assert_eq!(next.status(), Status::Ok, "{next:?}");
+    }
+
     async fn two_processes_of_a_run_never_spend_more_than_its_budget(world: &World) {
         let (one, two) = (world.open(), world.open());
         let gates = [(world.gate(&one), scope(&one, budget(10))), (world.gate(&two), scope(&two, budget(10)))];

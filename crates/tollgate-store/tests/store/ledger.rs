@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use serde_json::json;
 use tollgate::outcome::{RefusalCode, Status};
 
-use crate::world::{World, call, keyed, scope_of, told};
+use crate::world::{World, call, dropped_when, keyed, scope_of, told};
 
 on_both! {
     async fn a_call_with_an_effect_is_recorded_in_order(world: &World) {
@@ -67,6 +67,41 @@ on_both! {
         let all = all.concat();
         assert!(!all.contains(key) && !all.contains("FAKEpassw0rd!"), "{all}");
         assert!(all.matches("[redacted: AWS access key id]").count() >= 4, "{all}");
+    }
+
+    async fn a_call_whose_text_names_the_first_line_of_a_key_is_recorded_like_any_other(world: &World) {
+        let store = world.open();
+        let rules = tollgate::policy::Rules::new().deny("pay").and_then(|rules| rules.allow("*")).expect("rules");
+        let gate = world.gate_with(&store, rules, std::sync::Arc::new(tollgate::policy::Nobody));
+        let mark = "/etc/-----BEGIN PRIVATE KEY";
+        for (id, tool, args) in [
+            ("a", "look", json!({"s": mark, "n": "after"})),
+            ("b", "pay", json!({"s": mark, "n": 7})),
+            ("c", mark, json!({})),
+            ("d", "look", json!({"n": 7, "s": format!("{mark} and so on")})),
+        ] {
+            let _ = call(&gate, "r", id, tool, args).await;
+        }
+        store.flush().await.expect("flushes");
+        let entries = store.journal("r", 0).expect("reads");
+        let tree = tollgate_store::RunTrace::of("r", &entries);
+        let told: Vec<_> = tree.calls.iter().map(|call| (&*call.id, call.status())).collect();
+        assert_eq!(told, [("a", "refused"), ("b", "refused"), ("c", "refused"), ("d", "ok")]);
+        assert_eq!(tree.unreadable, 0);
+        assert_eq!(tree.calls[3].input, json!({"n": 7, "s": "/etc/[redacted: private key] and so on"}));
+        assert!(store.verify().expect("reads").is_readable());
+    }
+
+    async fn a_claim_that_is_granted_to_a_call_nobody_drives_any_more_is_given_back(world: &World) {
+        let store = world.open();
+        let gate = world.gate(&store);
+        let started = || told(&store, "gone").contains(&"started".to_owned());
+        dropped_when(keyed(&gate, "gone", "pay", json!({"n": 1}), "k"), started).await;
+        let again = keyed(&gate, "next", "pay", json!({"n": 1}), "k");
+        let again = tokio::time::timeout(std::time::Duration::from_secs(20), again).await.expect("the key is free");
+        assert_eq!((again.status(), again.replayed), (Status::Ok, false));
+        assert_eq!(world.effects.load(Ordering::SeqCst), 1);
+        assert_eq!(told(&store, "gone").last().map(String::as_str), Some("settled refused"));
     }
 
     async fn the_same_key_replays_the_answer_after_a_restart(world: &World) {

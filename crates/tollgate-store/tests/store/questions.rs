@@ -9,7 +9,7 @@ use serde_json::json;
 use tollgate::{
     BoxFuture, Tollgate,
     outcome::{RefusalCode, Status},
-    policy::{Answer, Approver, Desk, NotAnswered, Pending, Question, Reply, Rules},
+    policy::{Answer, Approver, Desk, Lifetime, NotAnswered, Pending, Question, Reply, Rules},
 };
 use tollgate_store::{Entry, LazyStore, Store};
 
@@ -42,6 +42,36 @@ fn asking(world: &World, store: &Store, life: Duration) -> Tollgate {
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 on_both! {
+    async fn a_rule_that_quotes_a_secret_stands_in_no_record_in_clear(world: &World) {
+        let store = world.open();
+        let lazy = LazyStore::new(world.place());
+        let args = json!({"s": "password=Zx81-hunter2-ab"});
+        let rule = "pay(s=\"password=Zx81-hunter2-ab\")".to_owned();
+        let parking = || Arc::new(Parking { desk: store.clone(), life: Duration::from_secs(60) });
+        let asking = world.gate_with(&store, Rules::new().ask(&rule).expect("a rule"), parking());
+        let watch = lazy.watch(&asking);
+        assert_eq!(call(&asking, "r", "a", "pay", args.clone()).await.status(), Status::Refused);
+        let id = store.list().await.expect("lists")[0].id.clone();
+        let always = Reply::Always { rules: vec![rule.clone()], lifetime: Lifetime::Session };
+        store.answer(&id, &always).await.expect("answers");
+        assert_eq!(call(&asking, "r", "b", "pay", args.clone()).await.status(), Status::Ok);
+        watch.finish();
+        let allowing = world.gate_with(&store, Rules::new().allow(&rule).expect("a rule"), parking());
+        let watch = lazy.watch(&allowing);
+        assert_eq!(call(&allowing, "r", "c", "pay", args).await.status(), Status::Ok);
+        watch.finish();
+        lazy.get().expect("opened").flush().await.expect("flushes");
+        store.flush().await.expect("flushes");
+        let entries = store.journal("r", 0).expect("reads");
+        let lines: Vec<String> =
+            entries.iter().flat_map(Entry::lines).map(|line| serde_json::to_string(&line).expect("JSON")).collect();
+        for kind in ["asked", "answered", "decided", "settled", "steps"] {
+            assert!(lines.iter().any(|line| line.contains(&format!("\"r\":\"{kind}\""))), "{kind}: {lines:#?}");
+        }
+        let clear: Vec<_> = lines.iter().filter(|line| line.contains("hunter2")).collect();
+        assert!(clear.is_empty(), "{clear:#?}");
+    }
+
     async fn a_parked_question_survives_a_restart_and_is_answered_from_another_process(world: &World) {
         let first = world.open();
         let parked = call(&asking(world, &first, DAY), "r", "c", "pay", json!({"n": 1})).await;

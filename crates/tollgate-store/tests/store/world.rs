@@ -146,6 +146,22 @@ pub(crate) async fn keyed(gate: &Tollgate, run: &str, tool: &str, input: Value, 
     gate.call(&scope(run), Proposed::new("c", tool, &input).with_key(key)).await
 }
 
+/// Looks at a call once, waits until `there` and a little longer, and gives the call up unheard.
+pub(crate) async fn dropped_when(call: impl Future<Output = Settled>, there: impl Fn() -> bool) {
+    let mut call = Box::pin(call);
+    let looked = std::future::poll_fn(|cx| std::task::Poll::Ready(call.as_mut().poll(cx).is_pending()));
+    assert!(looked.await, "the call ended at once");
+    for _ in 0..500 {
+        if there() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(there(), "what the call was to wait for did not come");
+    // It is written; now its answer lies there, and nobody looks.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
 /// The kinds of records of a run, in order, with the status where there is an answer.
 pub(crate) fn told(store: &Store, run: &str) -> Vec<String> {
     let mut told = Vec::new();

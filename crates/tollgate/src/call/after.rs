@@ -38,7 +38,7 @@ impl Call<Executed> {
             let call = hooked(&ran.invocation, &base.id, &base.scope);
             let answer =
                 guarded(hook.after(&call, &ran.outcome), hook.timeout(), &never, &mut base.trail).await;
-            let (answer, why) = match answer {
+            let (answer, why) = match hooks.heard(answer) {
                 Guarded::Done(After::Failed(why)) => (None, why),
                 Guarded::Done(answer) => (Some(answer), String::new()),
                 Guarded::Panicked(panic) => (None, panic),

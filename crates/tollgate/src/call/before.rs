@@ -47,7 +47,7 @@ impl Call<Checked> {
             let call = hooked(&invocation, &base.id, &base.scope);
             let token = base.lane.until_started(&base.scope);
             let answer = guarded(hook.before(&call), hook.timeout(), token, &mut base.trail).await;
-            let did = match verdict(answer, hook.kind()) {
+            let did = match verdict(hooks.heard(answer), hook.kind()) {
                 Ok(Before::Pass) => continue,
                 Ok(Before::Context(words)) => {
                     tell(&mut base.context, words);

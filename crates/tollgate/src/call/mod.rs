@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     event::{Events, Trail},
     guard::{CallRecord, InputRecord, Ticket},
-    outcome::{Phase, Refusal},
+    outcome::{Phase, Refusal, Trust},
     tool::{CallId, IdempotencyKey, Scope},
 };
 
@@ -55,7 +55,10 @@ struct Base {
     // Where the trail will go, until it begins; `None` while nobody observes.
     events: Option<Events>,
     began: Instant,
+    // How often hooks rewrote it. From the first time on its arguments stand for themselves: references are resolved.
     rounds: u32,
+    // What references brought in. It only ever gets worse: a rewrite does not make doubtful content trustworthy.
+    trust: Trust,
     context: Vec<String>,
     // The ledger's name for a call that needs a claim.
     ticket: Option<Ticket>,

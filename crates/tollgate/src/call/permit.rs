@@ -1,6 +1,7 @@
 //! Phase 4: policy, and where it says so a person, allows exactly these arguments.
 
 use std::{
+    borrow::Cow,
     hash::{BuildHasher, Hash, Hasher},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -65,7 +66,10 @@ impl Call<Prepared> {
             base.scope.run.window().admit(base.scope.turn, || same_call(&invocation)).map(|()| probe)
         });
         let decided = match admitted {
-            Ok(probe) => decide(&invocation, &mut base, policy, approver).await.map(|permit| (probe, permit)),
+            Ok(probe) => {
+                let permit = decide(&invocation, &mut base, policy, approver, guards).await;
+                permit.map(|permit| (probe, permit))
+            }
             Err(refusal) => Err(refusal),
         };
         match decided {
@@ -74,7 +78,7 @@ impl Call<Prepared> {
                     let run = base.scope.run.id();
                     let _ = catch_unwind(AssertUnwindSafe(|| guards.ledger.decide(ticket, run, &permit.by)));
                 }
-                base.trail.note(|| What::Permitted { by: permit.by.clone() });
+                base.trail.note(|| What::Permitted { by: told(&permit.by, guards) });
                 Ok(Call { base, state: Permitted { invocation, permit, probe } })
             }
             Err(refusal) => Err(base.refuse(invocation, Phase::Permit, refusal)),
@@ -192,12 +196,13 @@ async fn decide(
     base: &mut super::Base,
     policy: &dyn Policy,
     approver: &dyn Approver,
+    guards: &Guards,
 ) -> Result<Permit, Refusal> {
     let verdict = judge(invocation, base, policy)?;
     if verdict.decision == Decision::Allow {
         return Ok(Permit { by: by(verdict) });
     }
-    ask::ask(invocation, base, verdict, (policy, approver)).boxed().await
+    ask::ask(invocation, base, verdict, (policy, approver, guards)).boxed().await
 }
 
 fn by(verdict: Verdict) -> Arc<str> {
@@ -205,5 +210,13 @@ fn by(verdict: Verdict) -> Arc<str> {
         (Some(rule), _) => rule.text,
         (None, Some(reason)) => reason,
         (None, None) => "the policy".into(),
+    }
+}
+
+/// A rule as observers are told it: one for exactly one call quotes its arguments, and so may hold a secret.
+fn told(rule: &Arc<str>, guards: &Guards) -> Arc<str> {
+    match guards.redactor.as_ref().map(|redactor| redactor.text(rule)) {
+        Some(Cow::Owned(clean)) => clean.into(),
+        _ => rule.clone(),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{Base, Call, Lane};
 use crate::{
     event::{Events, Trail},
-    outcome::{Refusal, RefusalCode},
+    outcome::{Refusal, RefusalCode, Trust},
     schema::Inverse,
     tool::{CallId, IdempotencyKey, Scope},
 };
@@ -142,6 +142,7 @@ impl Call<Proposed> {
                 events: events.is_observed().then(|| events.clone()),
                 began: Instant::now(),
                 rounds: 0,
+                trust: Trust::TrustedSystem,
                 context: Vec::new(),
                 ticket: None,
             }),

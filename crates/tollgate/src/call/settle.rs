@@ -17,7 +17,7 @@ use crate::{
     guard::{End, Fence, Ledger, Spawner, Written, off_thread, panic_text},
     outcome::{
         Answer, Fetched, Item, Label, Offloaded, Outcome, Output, Phase, Preview, ResultStore, Settled,
-        Trust, exceeds, may_refer, neutralise, preview_of,
+        Trust, exceeds, neutralise, preview_of,
     },
     tool::{Origin, ResultLimit},
 };
@@ -36,8 +36,8 @@ pub struct Records {
 impl Records {
     /// The same, with what the call's arguments refer to at hand; `None` where they refer to nothing.
     pub(crate) async fn fetched_for(&self, call: &Call<Proposed>) -> Option<Self> {
-        let store = self.results.as_ref().filter(|_| may_refer(call.state.input.as_str()))?;
         let (text, caller) = (call.state.input.as_str(), &call.base.scope.caller);
+        let store = self.results.as_ref().filter(|_| call.base.may_refer(text))?;
         let fetched = Fetched::of(text, caller, store, self.spawner.as_deref()).boxed().await?;
         Some(Self { results: Some(Arc::new(fetched)), ..self.clone() })
     }

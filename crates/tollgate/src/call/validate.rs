@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Call, Records, Refused, Resolved, proposed::Written};
+use super::{Base, Call, Records, Refused, Resolved, proposed::Written};
 use crate::{
     catalog::Registered,
     event::What,
@@ -41,8 +41,9 @@ impl Call<Resolved> {
     /// Parses, puts what was kept in the place of references, validates, and computes the effects; each once.
     pub fn validate(self, records: &Records) -> Result<Call<Validated>, Refused> {
         let Call { mut base, state: Resolved { tool, written } } = self;
-        match arguments(&tool, &written, &base.scope, records) {
-            Ok((args, typed, trust)) => {
+        match arguments(&tool, &written, &mut base, records) {
+            Ok((args, typed)) => {
+                let trust = base.trust;
                 // Effects that cannot be computed are the worst there are.
                 let effects = catch_unwind(AssertUnwindSafe(|| tool.tool.effects(&base.scope, &typed)))
                     .unwrap_or_else(|panic| {
@@ -62,21 +63,23 @@ impl Call<Resolved> {
     }
 }
 
-type Arguments = (Value, Arc<dyn Any + Send + Sync>, Trust);
+type Arguments = (Value, Arc<dyn Any + Send + Sync>);
 
 fn arguments(
     tool: &Registered,
     written: &Written,
-    scope: &Scope,
+    base: &mut Base,
     records: &Records,
 ) -> Result<Arguments, Refusal> {
     let mut args = parse_strict(written.text.as_str(), MAX_INPUT_BYTES).map_err(|error| not_json(&error))?;
     if let Some(inverse) = &written.inverse {
         args = inverse.apply(args);
     }
-    let mut trust = Trust::TrustedSystem;
-    if may_refer(written.text.as_str()) {
-        trust = resolve_references(&mut args, records.results.as_deref(), &scope.caller)?;
+    if base.may_refer(written.text.as_str()) {
+        let brought = resolve_references(&mut args, records.results.as_deref(), &base.scope.caller)?;
+        if brought == Trust::UntrustedContent {
+            base.trust = brought;
+        }
     }
     if !args.is_object() || !tool.input.accepts(&args) {
         return Err(invalid(tool, violations(tool, &args)));
@@ -86,7 +89,15 @@ fn arguments(
     let typed = typed.map_err(|message| {
         invalid(tool, vec![Violation { pointer: String::new(), message, did_you_mean: None }])
     })?;
-    Ok((args, typed, trust))
+    Ok((args, typed))
+}
+
+impl Base {
+    /// True when the text could hold a reference. What a hook wrote holds none: it was shown arguments in which they are
+    /// resolved already, and what came from there, or from the hook, is data.
+    pub(super) fn may_refer(&self, text: &str) -> bool {
+        self.rounds == 0 && may_refer(text)
+    }
 }
 
 fn not_json(error: &NotStrict) -> Refusal {

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     partition::partition,
-    turn::{Stop, Teller},
+    turn::{Stop, Teller, tell},
 };
 use crate::{
     call::{Call, Lane, Refused, Validated},
@@ -111,8 +111,8 @@ impl Gather<'_> {
     }
 
     fn tell(&self, settled: &Settled, told: bool) {
-        if let Some(tell) = self.teller.filter(|_| !told) {
-            tell(settled);
+        if let Some(teller) = self.teller.filter(|_| !told) {
+            tell(teller, settled, self.scope.run.id(), self.events);
         }
     }
 

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     gather::{Eager, Gather, Waiting, stops_siblings},
-    turn::{Turn, shared_id},
+    turn::{self, Turn, shared_id},
 };
 use crate::{
     call::{Call, Lane, Proposed, Validated},
@@ -108,7 +108,7 @@ impl TurnStream {
         let (id, on_fatal) = (call.id().clone(), call.invocation().tool().on_fatal);
         let (pipeline, slots) = (self.turn.pipeline.clone(), self.slots.clone());
         let (batch, scope) = (self.batch.clone(), self.turn.scope.clone());
-        let teller = self.turn.teller.clone();
+        let (teller, events) = (self.turn.teller.clone(), self.turn.events.clone());
         let (tell, answer) = oneshot::channel();
         spawner.spawn(Box::pin(async move {
             let _slot = slots.acquire_owned().await;
@@ -118,7 +118,7 @@ impl TurnStream {
                     batch.cancel();
                 }
                 if let Some(teller) = teller {
-                    teller(settled);
+                    turn::tell(&teller, settled, scope.run.id(), &events);
                 }
             }
             let _ = tell.send(walked);

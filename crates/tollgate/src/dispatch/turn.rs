@@ -14,10 +14,11 @@ use super::{
 use crate::{
     call::{Call, Proposed},
     catalog::Snapshot,
-    event::Events,
+    event::{Events, What},
+    guard::caught,
     outcome::Settled,
     pipeline::Pipeline,
-    tool::{CallId, Scope},
+    tool::{CallId, RunId, Scope},
 };
 
 /// A turn about to be dispatched. The tool list is pinned when it is made.
@@ -32,6 +33,13 @@ pub struct Turn {
 
 /// Who is told of each answer as it comes.
 pub(super) type Teller = Arc<dyn Fn(&Settled) + Send + Sync>;
+
+/// Tells of an answer. Whoever fails at hearing it takes it away from nobody.
+pub(super) fn tell(teller: &Teller, settled: &Settled, run: &RunId, events: &Events) {
+    if let Err(message) = caught(|| teller(settled)) {
+        events.tell_of(run, &settled.id, || What::Fault { message: message.into() });
+    }
+}
 
 /// Interrupts a running turn. Cheap to clone and to send elsewhere.
 #[derive(Debug, Clone)]

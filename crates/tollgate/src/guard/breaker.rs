@@ -13,6 +13,7 @@ use std::{
 use serde::Serialize;
 use tokio::time::Instant;
 
+use super::deadline::{caught, later};
 use crate::{
     outcome::{Refusal, RefusalCode},
     tool::{Origin, Route, Scope, ToolSpec},
@@ -153,11 +154,13 @@ impl Breakers {
     /// Takes over how the book says that breakers stand: other processes, or a person, may have changed them.
     pub fn refresh(&self) {
         let Some(book) = &self.book else { return };
-        self.seen.store(book.changes(), Ordering::Release);
+        // A book that fails says nothing new.
+        let Ok((changes, breakers)) = caught(|| (book.changes(), book.load())) else { return };
+        self.seen.store(changes, Ordering::Release);
         let now = Instant::now();
-        let known = book.load().into_iter().map(|breaker| {
+        let known = breakers.into_iter().map(|breaker| {
             let opened = (breaker.state != BreakerState::Closed)
-                .then(|| Opened { until: breaker.retry_after.map(|wait| now + wait), trying: false });
+                .then(|| Opened { until: breaker.retry_after.map(|wait| later(now, wait)), trying: false });
             (breaker.key, Cell { failures: breaker.failures, opened })
         });
         let mut known: HashMap<_, _> = known.collect();
@@ -200,14 +203,16 @@ impl Breakers {
 
     fn note(&self, key: &BreakerKey, cell: Option<&Cell>) {
         if let Some(book) = &self.book {
-            book.note(key, cell.map(|cell| cell.show(key.clone(), Instant::now())).as_ref());
+            let breaker = cell.map(|cell| cell.show(key.clone(), Instant::now()));
+            // How the call ended is known, and a book that fails does not take that back.
+            let _ = caught(|| book.note(key, breaker.as_ref()));
         }
     }
 
     /// Lets a call through, or says when to come back.
     pub(crate) fn admit(self: &Arc<Self>, spec: &ToolSpec, scope: &Scope) -> Result<Option<Probe>, Refusal> {
         if let Some(book) = &self.book
-            && book.changes() != self.seen.load(Ordering::Acquire)
+            && caught(|| book.changes()).is_ok_and(|changes| changes != self.seen.load(Ordering::Acquire))
         {
             self.refresh();
         }
@@ -255,7 +260,7 @@ impl Breakers {
                     let cell = cells.entry(key.clone()).or_insert(Cell { failures: 0, opened: None });
                     cell.failures += 1;
                     if cell.failures >= self.settings.failures || cell.opened.is_some() {
-                        let until = Some(Instant::now() + self.settings.cooldown);
+                        let until = Some(later(Instant::now(), self.settings.cooldown));
                         cell.opened = Some(Opened { until, trying: false });
                     }
                     self.note(&key, Some(cell));

@@ -163,6 +163,11 @@ pub(crate) fn later(at: Instant, wait: Duration) -> Instant {
     at.checked_add(wait.min(Duration::from_secs(315_360_000))).unwrap_or(at)
 }
 
+/// Asks somebody else's code; what its panic said where it had one.
+pub(crate) fn caught<T>(ask: impl FnOnce() -> T) -> Result<T, String> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask)).map_err(|panic| panic_text(&*panic))
+}
+
 /// What a panic said, for the operator.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

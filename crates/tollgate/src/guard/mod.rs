@@ -17,7 +17,7 @@ pub use breaker::{Breaker, BreakerBook, BreakerKey, BreakerSettings, BreakerStat
 pub(crate) use breaker::{Health, Probe};
 pub(crate) use budget::Reservation;
 pub use budget::{Budget, Purse, Spent};
-pub(crate) use deadline::{Ended, Guarded, Pulse, cancellable, drive, guarded, later, panic_text};
+pub(crate) use deadline::{Ended, Guarded, Pulse, cancellable, caught, drive, guarded, later, panic_text};
 pub use idempotency::MemoryLedger;
 pub use ledger::{
     CallRecord, Claim, End, Fence, Fingerprint, InputRecord, Ledger, LedgerFault, Start, Ticket, Written,

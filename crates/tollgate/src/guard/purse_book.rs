@@ -1,11 +1,12 @@
 //! What a run has spent, kept beyond its process: others of the run count into it, and a resumed one goes on with it.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
 
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, future::BoxFuture};
 
 use super::{
     budget::{Budget, Spent},
+    deadline::caught,
     ledger::LedgerFault,
 };
 use crate::{
@@ -51,7 +52,10 @@ pub(crate) struct Kept {
 impl Kept {
     /// A book that fails lets nothing through: what is not counted has no limit.
     pub(crate) async fn reserve(&self, tool: &str, budget: &Budget) -> Result<Reserved, Refusal> {
-        self.book.reserve(&self.run, tool, budget).await.map_err(|_| {
+        // Asked inside the future, so that a panic in the method itself is caught with it.
+        let reserved = async { self.book.reserve(&self.run, tool, budget).await };
+        let reserved = AssertUnwindSafe(reserved).catch_unwind().await;
+        reserved.map_err(drop).and_then(|reserved| reserved.map_err(drop)).map_err(|()| {
             Refusal::new(
                 RefusalCode::Internal,
                 "What this run has spent could not be looked up, so the call did not run.",
@@ -67,11 +71,12 @@ impl Kept {
     }
 
     pub(crate) fn add(&self, more: &Spent) {
-        self.book.add(&self.run, more);
+        // It is counted here in any case; what is spent has been spent.
+        let _ = caught(|| self.book.add(&self.run, more));
     }
 
     pub(crate) fn give_back(&self, tool: &str) {
-        self.book.give_back(&self.run, tool);
+        let _ = caught(|| self.book.give_back(&self.run, tool));
     }
 }
 

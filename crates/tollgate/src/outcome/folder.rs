@@ -1,6 +1,8 @@
 //! Kept results as files of one folder: named by their hash, written whole or not at all, checked when read.
 
 use std::{
+    collections::HashMap,
+    ffi::{OsStr, OsString},
     fmt,
     fs::{File, OpenOptions},
     io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
@@ -95,7 +97,7 @@ impl FolderResults {
         private_folder(&self.folder)?;
         let file = self.file_of(&result);
         // What lies there under the right name and length may still be damaged: reading finds that out.
-        if !std::fs::metadata(&file).is_ok_and(|found| found.len() == bytes) {
+        if !std::fs::metadata(&file).is_ok_and(|found| found.len() == bytes) || renew(&file).is_err() {
             write_whole(&self.folder, &file, whole)?;
         }
         self.write_label(&result, label)?;
@@ -235,6 +237,12 @@ fn write_whole(folder: &Path, file: &Path, bytes: &[u8]) -> Result<(), StoreFaul
     Ok(written?)
 }
 
+/// A result that is kept again is as young as a new one: its reference was just handed out.
+#[expect(clippy::disallowed_methods, reason = "the one place where the core touches a disk")]
+fn renew(file: &Path) -> std::io::Result<()> {
+    OpenOptions::new().write(true).open(file)?.set_modified(SystemTime::now())
+}
+
 fn read_part(mut file: File, part: Part) -> Result<String, StoreFault> {
     match part {
         Part::Bytes { offset, len } => {
@@ -267,7 +275,7 @@ fn tidy(folder: &Path, limits: Limits, keep: Option<&ResultRef>) -> Result<Tidie
     };
     let now = SystemTime::now();
     let mut results = Vec::new();
-    let mut labels = Vec::new();
+    let mut labels: HashMap<OsString, Vec<PathBuf>> = HashMap::new();
     for entry in listed.flatten() {
         let Ok(found) = entry.metadata() else { continue };
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -278,28 +286,35 @@ fn tidy(folder: &Path, limits: Limits, keep: Option<&ResultRef>) -> Result<Tidie
                 tidied.unfinished += usize::from(std::fs::remove_file(entry.path()).is_ok());
             }
         } else if name.contains('.') {
-            labels.push(entry.path());
+            let path = entry.path();
+            labels.entry(path.file_stem().unwrap_or_default().to_owned()).or_default().push(path);
         } else {
-            results.push((age, found.len(), name));
+            results.push((age, found.len(), name, found.modified().ok()));
         }
     }
-    let mut room: u64 = results.iter().map(|(_, bytes, _)| bytes).sum();
+    let mut room: u64 = results.iter().map(|(_, bytes, ..)| bytes).sum();
     results.sort_unstable_by(|a, b| b.cmp(a));
-    for (age, bytes, name) in results {
+    for (age, bytes, name, at) in results {
         let wanted = keep.is_some_and(|keep| digits(keep) == name);
-        if wanted || (age <= limits.retention && room <= limits.quota) {
+        let file = folder.join(&name);
+        if wanted || (age <= limits.retention && room <= limits.quota) || kept_again(&file, at) {
             continue;
         }
-        if std::fs::remove_file(folder.join(&name)).is_ok() {
+        if std::fs::remove_file(file).is_ok() {
             room = room.saturating_sub(bytes);
             tidied.results += 1;
             tidied.bytes += bytes;
-            for label in labels.iter().filter(|label| label.file_stem().is_some_and(|stem| *stem == *name)) {
+            for label in labels.remove(OsStr::new(&name)).into_iter().flatten() {
                 let _ = std::fs::remove_file(label);
             }
         }
     }
     Ok(tidied)
+}
+
+/// True when the result was kept again, by whoever else uses the folder, since it was found to be as old as this.
+fn kept_again(file: &Path, listed: Option<SystemTime>) -> bool {
+    file.metadata().is_ok_and(|found| found.modified().ok() != listed)
 }
 
 /// True when the process that began the file has ended.

@@ -9,8 +9,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, Failure, FailureKind, Item, Offloaded, Outcome, Output, Phase, Refusal, RefusalCode, Settled,
-    Status, Trust, Violation,
+    Answer, Failure, FailureKind, Item, Offloaded, Outcome, Output, Phase, Redactor, Refusal, RefusalCode,
+    Settled, Status, Trust, Violation,
 };
 use crate::tool::CallId;
 
@@ -66,6 +66,24 @@ pub enum NotStored {
 impl Settled {
     /// Writes the stored form. With `most`, an output of more characters is left out: its hash still tells it.
     pub fn store(&self, out: &mut Vec<u8>, most: Option<usize>) -> Result<(), NotStored> {
+        Ok(serde_json::to_writer(out, &self.stored(most))?)
+    }
+
+    /// The same without secrets in a refusal, which quotes what was asked for and so may hold one that no tool gave.
+    pub fn store_redacted(
+        &self,
+        out: &mut Vec<u8>,
+        most: Option<usize>,
+        redactor: &Redactor,
+    ) -> Result<(), NotStored> {
+        let mut stored = self.stored(most);
+        if self.refusal().is_some() {
+            stored.redact(redactor);
+        }
+        Ok(serde_json::to_writer(out, &stored)?)
+    }
+
+    fn stored(&self, most: Option<usize>) -> Stored<'_> {
         let mut stored = Stored {
             id: self.id.as_str().into(),
             tool: (&*self.tool).into(),
@@ -108,7 +126,7 @@ impl Settled {
                     failure.retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
             }
         }
-        Ok(serde_json::to_writer(out, &stored)?)
+        stored
     }
 
     /// Reads the stored form.
@@ -141,6 +159,30 @@ impl Settled {
             context: stored.context.into_owned(),
             evidence: OnceLock::new(),
         }))
+    }
+}
+
+impl Stored<'_> {
+    /// Each text for itself: what is found in one never reaches into the next, nor into the form around them.
+    fn redact(&mut self, redactor: &Redactor) {
+        let clean = |text: &mut Cow<'_, str>| {
+            if let Cow::Owned(clean) = redactor.text(text) {
+                *text = clean.into();
+            }
+        };
+        clean(&mut self.tool);
+        [&mut self.reason, &mut self.hint, &mut self.rule].into_iter().flatten().for_each(clean);
+        let found = |violation: &Violation| {
+            let texts = [Some(&violation.pointer), Some(&violation.message), violation.did_you_mean.as_ref()];
+            texts.into_iter().flatten().any(|text| matches!(redactor.text(text), Cow::Owned(_)))
+        };
+        if self.violations.iter().any(found) {
+            for violation in self.violations.to_mut() {
+                redactor.in_place(&mut violation.pointer);
+                redactor.in_place(&mut violation.message);
+                violation.did_you_mean.iter_mut().for_each(|name| redactor.in_place(name));
+            }
+        }
     }
 }
 

@@ -175,3 +175,33 @@ async fn a_hook_that_fails_to_say_what_it_is_is_the_strictest_there_is() {
     assert_eq!(refused(&world.call("read", json!({})).await), (BeforePhase, BlockedByHook));
     assert_eq!(runs.get(), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_hook_says_or_puts_in_the_place_of_an_output_is_redacted_like_a_tools_own_words() {
+    let secret = "password=Zx81-hunter2-ab";
+    let says = Scripted::gate("says")
+        .before(move |_| Before::Context(format!("before: {secret}")))
+        .after(move |_| After::Context(format!("after: {secret}")));
+    let replaces = Scripted::gate("replaces").after(move |_| {
+        After::ReplaceWith(Output::text(format!("new: {secret}")), format!("with: {secret}"))
+    });
+    let tool = reader("read").answers(&Count::default(), fine());
+    let mut world = World::of(tool).hook(says).hook(replaces).build();
+    let settled = world.call("read", json!({})).await;
+    let clean = "password=[redacted: value of password]";
+    assert_eq!(text(&settled), format!("new: {clean}"));
+    assert_eq!(
+        settled.context,
+        [format!("before: {clean}"), format!("after: {clean}"), format!("with: {clean}")]
+    );
+    for hook in [
+        Scripted::gate("blocks").before(move |_| Before::Block(format!("for {secret}"))),
+        Scripted::gate("fails").before(move |_| Before::Failed(format!("for {secret}"))),
+        Scripted::gate("fails after").after(move |_| After::Failed(format!("for {secret}"))),
+    ] {
+        let mut world = World::of(reader("read").answers(&Count::default(), fine())).hook(hook).build();
+        let settled = world.call("read", json!({})).await;
+        let told = format!("{settled:?} {:?}", world.events());
+        assert!(!told.contains("hunter2") && told.contains("[redacted: value of password]"), "{told}");
+    }
+}

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 use tollgate::{
     Cx, Effects, Failure, Output, Proposed, Refusal, Tool, ToolSpec,
+    guard::{Breaker, BreakerBook, BreakerKey, BreakerSettings},
     outcome::{
         Phase::{Check, Permit, Validate},
         RefusalCode::*,
         Status,
     },
-    policy::Rules,
+    policy::{Answer, Decision, Grant, Lifetime, NotGranted, Policy, Query, RuleRef, Rules, Stance, Verdict},
     tool::Concurrency,
 };
 
@@ -99,4 +100,82 @@ async fn a_body_that_panics_is_a_fatal_error_and_only_the_operator_learns_why() 
         assert!(!serde_json::to_string(&settled).unwrap().contains("a bug in the body"));
         assert!(world.told("executed")[0]["chain"][0].as_str().unwrap().contains("a bug in the body"));
     }
+}
+
+/// Decides as it is told to, or fails.
+struct Failing(&'static str);
+
+impl Policy for Failing {
+    fn forbids(&self, _: &Query<'_>) -> Option<Verdict> {
+        None
+    }
+
+    fn decide(&self, _: &Query<'_>) -> Verdict {
+        assert!(self.0 != "decide", "a bug in the policy");
+        let mut verdict = Verdict::by_default(Decision::Allow, "fine");
+        if self.0 == "remember" {
+            verdict.decision = Decision::Ask;
+        }
+        verdict
+    }
+
+    fn remember(&self, _: Stance, _: &Grant) -> Result<Vec<RuleRef>, NotGranted> {
+        unreachable!("a bug in the policy")
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_panics_while_a_model_still_writes_has_not_said_yes_and_the_call_is_answered() {
+    let runs = Count::default();
+    let world = World::of(reader("t").answers(&runs, fine())).policy(Failing("decide")).build();
+    let mut turn = world.gate.turn(&world.scope()).streaming();
+    turn.push(Proposed::new("a", "t", "{}"));
+    let answers = turn.finish().await;
+    assert_eq!((answers.len(), refused(&answers[0])), (1, (Permit, Internal)));
+    assert_eq!(runs.get(), 0);
+}
+
+#[tokio::test]
+async fn whoever_panics_at_hearing_an_answer_takes_it_away_from_nobody() {
+    let mut world = World::of(reader("t").answers(&Count::default(), fine())).build();
+    let turn = || world.gate.turn(&world.scope()).telling(|_| unreachable!("a bug in the listener"));
+    let calls = || ["a", "b"].map(|id| Proposed::new(id, "t", "{}"));
+    let answers = turn().run(calls().into()).await;
+    assert_eq!(answers.iter().map(|answer| answer.status()).collect::<Vec<_>>(), [Status::Ok; 2]);
+    let mut early = turn().streaming();
+    calls().into_iter().for_each(|call| early.push(call));
+    let answers = early.finish().await;
+    assert_eq!(answers.iter().map(|answer| answer.status()).collect::<Vec<_>>(), [Status::Ok; 2]);
+    assert_eq!(world.told("fault").len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_that_panics_at_an_always_has_forgotten_it_and_the_yes_stands() {
+    let always = Answer::Always(Grant { rules: vec!["t".to_owned()], lifetime: Lifetime::Session });
+    let tool = reader("t").answers(&Count::default(), fine());
+    let mut world = World::of(tool).policy(Failing("remember")).answers([always]).build();
+    assert_eq!(world.call("t", json!({})).await.status(), Status::Ok);
+    assert!(world.told("fault")[0]["message"].as_str().unwrap().contains("a bug in the policy"));
+}
+
+/// A book of breakers and budgets that fails at everything.
+struct Burnt;
+
+impl BreakerBook for Burnt {
+    fn load(&self) -> Vec<Breaker> {
+        unreachable!("a bug in the book")
+    }
+
+    fn note(&self, _: &BreakerKey, _: Option<&Breaker>) {
+        unreachable!("a bug in the book")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn breakers_without_end_and_books_that_panic_lose_no_answer() {
+    let settings = BreakerSettings { failures: 1, cooldown: std::time::Duration::MAX };
+    let sick = reader("t").answers(&Count::default(), Err(Failure::retryable("down")));
+    let mut world = World::of(sick).gate(|gate| gate.breakers(settings).breaker_book(Burnt)).build();
+    assert_eq!(world.call("t", json!({})).await.status(), Status::RetryableError);
+    assert_eq!(refused(&world.call("t", json!({"n": 2})).await), (Permit, CircuitOpen));
 }

@@ -55,7 +55,7 @@ pub(super) fn meant(store: &Store, given: Option<&str>) -> Result<String, Fault>
 
 fn verify(shared: &Shared, store: &Store) -> Result<Exit, Fault> {
     let report = store.verify().map_err(|error| store::fault(&error))?;
-    let exit = if report.is_whole() { Exit::Done } else { Exit::Failed };
+    let exit = if report.is_readable() { Exit::Done } else { Exit::Failed };
     if shared.json {
         return words::data(&words::json(&report)).map(|()| exit);
     }
@@ -66,7 +66,13 @@ fn verify(shared: &Shared, store: &Store) -> Result<Exit, Fault> {
         ),
         Some(broken) => format!("broken at row {}: {}", broken.seq, broken.why),
     };
-    words::data(&format!("{found}\nhead: {}\n", report.head))?;
+    let unread = report.first_unreadable.map_or(String::new(), |row| {
+        let count = report.unreadable;
+        format!(
+            "\nnot readable: {count} of its records, the first in row {row}; what they tell is in no trace"
+        )
+    });
+    words::data(&format!("{found}{unread}\nhead: {}\n", report.head))?;
     words::talk(Report::honestly());
     Ok(exit)
 }

@@ -16,6 +16,9 @@ use crate::{
 /// How often `--follow` looks.
 const PAUSE: Duration = Duration::from_millis(250);
 
+/// What to do about records that cannot be read.
+const WHERE: &str = "`tollgate trace verify` names the first row";
+
 /// How much of a value is shown on its line.
 const SHOWN: usize = 160;
 
@@ -52,6 +55,9 @@ fn told(tree: &RunTrace, first: bool) -> String {
     }
     if tree.pruned > 0 {
         let _ = writeln!(text, "  [{} rows were pruned]", tree.pruned);
+    }
+    if tree.unreadable > 0 {
+        let _ = writeln!(text, "  [{} records cannot be read: {WHERE}]", tree.unreadable);
     }
     let mut batches = tree.turns.iter().filter(|turn| turn["event"] == "batch").peekable();
     for calls in tree.calls.chunk_by(|one, next| one.turn == next.turn) {
@@ -129,7 +135,11 @@ fn brief(tree: &RunTrace) -> String {
             words::visible(why)
         )
     };
-    tree.calls.iter().map(line).collect()
+    let mut text: String = tree.calls.iter().map(line).collect();
+    if tree.unreadable > 0 {
+        let _ = writeln!(text, "[{} records cannot be read: {WHERE}]", tree.unreadable);
+    }
+    text
 }
 
 /// What observers could not keep up with.

@@ -1,16 +1,19 @@
 //! Where policy says ask: a person decides about exactly this call, or what a person said of another does.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use futures_util::FutureExt;
 
 use super::{
-    super::{Base, check::denied, execute::cancelled, validate::Invocation},
-    Permit, by, opinion,
+    super::{
+        Base,
+        check::denied,
+        execute::{Guards, cancelled},
+        validate::Invocation,
+    },
+    Permit, by, opinion, told,
 };
 use crate::{
     event::What,
-    guard::cancellable,
+    guard::{cancellable, caught},
     outcome::{Refusal, RefusalCode},
     policy::{
         Answer, Approver, Decision, Digest, Opinion, Policy, Query, Question, RuleRef, Stance, Verdict,
@@ -24,11 +27,11 @@ pub(super) async fn ask(
     invocation: &Invocation,
     base: &mut Base,
     verdict: Verdict,
-    (policy, approver): (&dyn Policy, &dyn Approver),
+    (policy, approver, guards): (&dyn Policy, &dyn Approver, &Guards),
 ) -> Result<Permit, Refusal> {
     // Where the tool itself wants a person, no rule can answer for one.
     let by_rules = matches!(opinion(invocation, base), Opinion::Abstain);
-    let changes = if by_rules { policy.changed() } else { None };
+    let changes = if by_rules { caught(|| policy.changed()).ok().flatten() } else { None };
     let token = base.lane.until_started(&base.scope);
     if token.is_cancelled() {
         return Err(cancelled());
@@ -39,7 +42,7 @@ pub(super) async fn ask(
     if base.scope.approvals.take(&digest) {
         return Ok(Permit { by: "an earlier approval of exactly this call".into() });
     }
-    base.trail.note(|| What::Asked { rule: rule.as_ref().map(|rule| rule.text.clone()) });
+    base.trail.note(|| What::Asked { rule: rule.as_ref().map(|rule| told(&rule.text, guards)) });
     base.trail.flush();
     let question = Question {
         call: &base.id,
@@ -72,14 +75,19 @@ pub(super) async fn ask(
         None => return Err(cancelled()),
     };
     let mut remember = |stance, grant| {
-        let remembered = match base.scope.agent.as_deref() {
+        let remembered = caught(|| match base.scope.agent.as_deref() {
             Some(agent) => policy.remember_for(agent, stance, grant),
             None => policy.remember(stance, grant),
+        });
+        let why = match remembered {
+            Ok(Ok(_)) => return,
+            Ok(Err(why)) => {
+                let _ = caught(|| approver.not_kept(&why));
+                why.to_string()
+            }
+            Err(panic) => panic,
         };
-        if let Err(why) = remembered {
-            let _ = catch_unwind(AssertUnwindSafe(|| approver.not_kept(&why)));
-            base.trail.note(|| What::Fault { message: why.to_string().into() });
-        }
+        base.trail.note(|| What::Fault { message: why.into() });
     };
     match said {
         Said::Decided(verdict) if verdict.decision == Decision::Deny => {

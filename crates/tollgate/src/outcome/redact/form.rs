@@ -1,6 +1,6 @@
 //! Secrets that are known by their form: a prefix and what follows it.
 
-use super::Span;
+use super::{Span, key_block::key_block};
 
 /// A known form.
 struct Form {
@@ -160,23 +160,6 @@ fn web_token(bytes: &[u8]) -> Option<usize> {
     let body = part(body_at);
     let end = body_at + body;
     Some(if bytes.get(end) == Some(&b'.') { end + 1 + part(end + 1) } else { end })
-}
-
-/// From the first line of a private key to its last, or to the end of the text.
-fn key_block(text: &str, at: usize) -> Option<Span> {
-    let rest = &text[at..];
-    if !rest.starts_with("-----BEGIN ") {
-        return None;
-    }
-    let line = rest.lines().next()?;
-    if !line.contains("PRIVATE KEY") {
-        return None;
-    }
-    let end = rest.find("-----END ").map_or(rest.len(), |end| {
-        let line = rest[end..].find('\n').map_or(rest.len(), |line| end + line);
-        rest[end + 9..].find("-----").map_or(line, |dashes| (end + 9 + dashes + 5).min(line))
-    });
-    Some(Span { from: at, to: at + end, kind: "private key".into() })
 }
 
 /// `Bearer` and `Basic`, and what follows.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Failure, Item, Outcome, Output};
 
 mod form;
+mod key_block;
 mod name;
 mod stream;
 
@@ -107,7 +108,7 @@ impl Redactor {
         }
     }
 
-    fn output(&self, output: &mut Output) {
+    pub(crate) fn output(&self, output: &mut Output) {
         for item in &mut output.items {
             match item {
                 Item::Text { text } => self.in_place(text),
@@ -150,7 +151,7 @@ impl Redactor {
         }
     }
 
-    fn in_place(&self, text: &mut String) {
+    pub(crate) fn in_place(&self, text: &mut String) {
         if let Cow::Owned(clean) = self.text(text) {
             *text = clean;
         }
