@@ -29,7 +29,8 @@ pub(crate) fn run(list: &TraceList, shared: &Shared, store: &Store) -> Result<Ex
         })
         .collect();
     if lines.is_empty() {
-        words::talk("note: no run is recorded.");
+        let none = if list.limit == 0 { "note: --limit 0 shows none." } else { "note: no run is recorded." };
+        words::talk(none);
         return Ok(Exit::Done);
     }
     words::data(&lines.join("\n")).map(|()| Exit::Done)
