@@ -28,7 +28,10 @@ impl Ledger for Store {
         record::proposed(&mut line, id, call, &self.redactor);
         let run = clean(call.scope.run.id().as_str());
         let caller = clean(call.scope.caller.as_str());
-        self.inner.desk.queue.push(Op::Propose { id, run, caller, line }).ok()?;
+        if self.inner.desk.queue.offer(Op::Propose { id, run, caller, line }).is_err() {
+            self.inner.desk.withdraw();
+            return None;
+        }
         failpoint::hit("proposed");
         Some(Ticket(id.cast_unsigned()))
     }
@@ -117,11 +120,12 @@ impl Store {
         let run = clean(end.call.scope.run.id().as_str());
         let ending = Ending { id, run, state, line, tally: record::tally(status) };
         let (reply, answer) = oneshot::channel();
-        self.inner.desk.queue.push(Op::End { ending, reply: Some(reply) })?;
         // What never held a claim has no effect to lose: nobody waits for its record.
         if end.fence.is_none() {
+            self.inner.desk.queue.offer(Op::End { ending, reply: Some(reply) })?;
             return Ok(Written::Recorded);
         }
+        self.inner.desk.queue.push(Op::End { ending, reply: Some(reply) })?;
         let ended = answer.await.map_err(|_| StoreError::Closed)??;
         failpoint::hit("settled");
         match ended {

@@ -69,6 +69,11 @@ impl Desk {
         self.open.fetch_add(1, Ordering::Relaxed);
         record::id_of(self.owner.load(Ordering::Acquire), self.next.fetch_add(1, Ordering::Relaxed))
     }
+
+    /// The call of a number that was just given could not be noted.
+    pub(crate) fn withdraw(&self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The writing end.

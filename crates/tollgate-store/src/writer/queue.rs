@@ -51,6 +51,8 @@ pub(crate) struct Queue {
 struct Waiting {
     ops: Vec<Op>,
     bytes: usize,
+    /// Bytes that the writer has taken and not said anything of yet: they may come back.
+    taken: usize,
     urgent: usize,
     closed: bool,
     /// While the writer sleeps: how many must wait for a commit before it is woken; 0 for any op at all. Waking it for
@@ -88,14 +90,35 @@ impl Op {
     }
 }
 
+impl Waiting {
+    /// True when so many bytes more are too many. While nothing can be written, what was taken counts too: it comes back.
+    fn is_full(&self, more: usize) -> bool {
+        let taken = if self.broken.is_some() { self.taken } else { 0 };
+        self.bytes + taken + more > ROOM
+    }
+}
+
 impl Queue {
     pub(crate) fn shared() -> Arc<Self> {
         Arc::default()
     }
 
-    /// Adds an op, whatever the room: what is waited for, or was let in already, does not pile up.
+    /// Adds an op, whatever the room: what is waited for, or ends what was granted, does not pile up.
     pub(crate) fn push(&self, op: Op) -> Result<(), StoreError> {
-        let mut waiting = self.lock();
+        self.add(op, self.lock())
+    }
+
+    /// Adds an op that nobody waits for. While nothing can be written such ops would pile up without end: beyond the room
+    /// they are not taken, and whoever offers one is told so.
+    pub(crate) fn offer(&self, op: Op) -> Result<(), StoreError> {
+        let waiting = self.lock();
+        match &waiting.broken {
+            Some(why) if waiting.is_full(op.bytes()) => Err(StoreError::Stuck { why: why.clone() }),
+            _ => self.add(op, waiting),
+        }
+    }
+
+    fn add(&self, op: Op, mut waiting: MutexGuard<'_, Waiting>) -> Result<(), StoreError> {
         if waiting.closed {
             return Err(StoreError::Closed);
         }
@@ -112,8 +135,8 @@ impl Queue {
         mut work: impl FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send + 'static,
     ) {
         let work: Work = Box::new(move |tx| work(tx).map(|()| Box::new(()) as _));
-        // Closed only when its process ends.
-        let _ = self.push(Op::Do { work, sync: Durability::Lazy, reply: None });
+        // Closed only when its process ends; where there is no room, it is what can be done without.
+        let _ = self.offer(Op::Do { work, sync: Durability::Lazy, reply: None });
     }
 
     /// Adds records that nobody waits for. `false`: no room now.
@@ -131,7 +154,7 @@ impl Queue {
         if waiting.closed {
             return Err(StoreError::Closed);
         }
-        if waiting.bytes + lines.len() > ROOM {
+        if waiting.is_full(lines.len()) {
             return match &waiting.broken {
                 Some(why) => Err(StoreError::Stuck { why: why.clone() }),
                 None => Ok(false),
@@ -181,6 +204,7 @@ impl Queue {
     /// Puts back what could not be written and nobody waits for, before everything that came since.
     pub(crate) fn put_back(&self, mut ops: Vec<Op>, why: &str) {
         let mut waiting = self.lock();
+        waiting.taken = 0;
         waiting.bytes += ops.iter().map(Op::bytes).sum::<usize>();
         waiting.urgent += ops.iter().filter(|op| op.is_urgent()).count();
         ops.append(&mut waiting.ops);
@@ -189,7 +213,8 @@ impl Queue {
     }
 
     pub(crate) fn mend(&self) {
-        self.lock().broken = None;
+        let mut waiting = self.lock();
+        (waiting.broken, waiting.taken) = (None, 0);
     }
 
     pub(crate) fn broken(&self) -> Option<String> {
@@ -217,7 +242,7 @@ impl Queue {
             let (next, many) = if has_lazy { (until.min(lazy), 1) } else { (until, 0) };
             waiting = self.sleep(waiting, many, next.saturating_duration_since(now));
         }
-        waiting.bytes = 0;
+        waiting.taken = std::mem::take(&mut waiting.bytes);
         let urgent = std::mem::take(&mut waiting.urgent);
         let batch = Batch { ops: std::mem::take(&mut waiting.ops), urgent, closed: waiting.closed };
         drop(waiting);
@@ -254,3 +279,7 @@ impl Queue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;

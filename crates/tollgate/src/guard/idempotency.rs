@@ -1,7 +1,7 @@
 //! A call takes effect at most once under its key: replayed, refused, waited for, or unknown.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::{Mutex, PoisonError},
 };
 
@@ -10,14 +10,18 @@ use tokio::sync::Notify;
 
 use super::ledger::{Claim, End, Fence, Fingerprint, Ledger, LedgerFault, Start, Written};
 use crate::{
-    outcome::{Settled, Status},
+    outcome::{Failure, Outcome, Settled, Status},
     tool::{Caller, IdempotencyKey},
 };
 
 /// Keys of this process, the latest `capacity` of them. Forgets everything when it ends.
+///
+/// Answers are held up to [`MemoryLedger::HELD_BYTES`] in all. Beyond, the oldest are let go while their keys stay: a
+/// repeat is told that the call ran and how it ended, and never runs again for want of its answer.
 #[derive(Debug)]
 pub struct MemoryLedger {
     capacity: usize,
+    most_bytes: usize,
     book: Mutex<Book>,
     ended: Notify,
 }
@@ -28,6 +32,9 @@ struct Book {
     entries: HashMap<(Caller, IdempotencyKey), Entry>,
     fences: HashMap<Fence, (Caller, IdempotencyKey)>,
     order: VecDeque<(Caller, IdempotencyKey)>,
+    /// Keys whose answers are held whole, in the order they ended.
+    held: BTreeMap<u64, (Caller, IdempotencyKey)>,
+    held_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -39,14 +46,31 @@ struct Entry {
 #[derive(Debug)]
 enum State {
     Running,
-    Ended(Settled),
+    Ended(Settled, Held),
     Unknown,
 }
 
+/// Where an answer that is held whole stands among the others, and what it takes.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    since: u64,
+    bytes: usize,
+}
+
 impl MemoryLedger {
+    /// What answers may take where nothing else is said.
+    pub const HELD_BYTES: usize = 64 << 20;
+
     /// Remembers the latest `capacity` keys.
     pub fn new(capacity: usize) -> Self {
-        Self { capacity, book: Mutex::default(), ended: Notify::new() }
+        Self { capacity, most_bytes: Self::HELD_BYTES, book: Mutex::default(), ended: Notify::new() }
+    }
+
+    /// The same, holding answers of so many bytes in all.
+    #[must_use]
+    pub fn holding(mut self, bytes: usize) -> Self {
+        self.most_bytes = bytes;
+        self
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Book> {
@@ -61,7 +85,7 @@ impl MemoryLedger {
             Some(entry) if entry.fingerprint != start.fingerprint => Some(Claim::Conflict),
             Some(Entry { state: State::Running, .. }) => None,
             Some(Entry { state: State::Unknown, .. }) => Some(Claim::Unfinished),
-            Some(Entry { state: State::Ended(settled), .. }) => Some(Claim::Replay(settled.clone())),
+            Some(Entry { state: State::Ended(settled, _), .. }) => Some(Claim::Replay(settled.clone())),
             None => {
                 let fence = book.insert(key, start.fingerprint);
                 book.forget_beyond(self.capacity);
@@ -81,14 +105,42 @@ impl Book {
         fence
     }
 
-    fn end(&mut self, key: &(Caller, IdempotencyKey), state: State) {
+    fn end_unknown(&mut self, key: &(Caller, IdempotencyKey)) {
         if let Some(entry) = self.entries.get_mut(key) {
-            entry.state = state;
+            entry.state = State::Unknown;
+        }
+    }
+
+    /// Holds the answer, and lets go of the oldest beyond what may be held.
+    fn end(&mut self, key: (Caller, IdempotencyKey), settled: &Settled, most: usize) {
+        let Some(entry) = self.entries.get_mut(&key) else { return };
+        self.next += 1;
+        let held = Held { since: self.next, bytes: settled.weight() };
+        entry.state = State::Ended(settled.clone(), held);
+        self.held_bytes += held.bytes;
+        self.held.insert(held.since, key);
+        while self.held_bytes > most
+            && let Some((_, key)) = self.held.pop_first()
+        {
+            let Some(Entry { state: State::Ended(settled, held), .. }) = self.entries.get_mut(&key) else {
+                continue;
+            };
+            self.held_bytes -= held.bytes;
+            held.bytes = 0;
+            let_go(settled);
+        }
+    }
+
+    /// The entry is gone, and with it what it held.
+    fn remove(&mut self, key: &(Caller, IdempotencyKey)) {
+        if let Some(Entry { state: State::Ended(_, held), .. }) = self.entries.remove(key) {
+            self.held.remove(&held.since);
+            self.held_bytes -= held.bytes;
         }
     }
 
     fn forget(&mut self, key: &(Caller, IdempotencyKey)) {
-        self.entries.remove(key);
+        self.remove(key);
         // Nearly always the youngest, so the search is short.
         if let Some(at) = self.order.iter().rposition(|other| other == key) {
             self.order.remove(at);
@@ -101,11 +153,21 @@ impl Book {
             let Some(key) = self.order.pop_front() else { return };
             match self.entries.get(&key) {
                 Some(Entry { state: State::Running, .. }) => self.order.push_back(key),
-                Some(_) => drop(self.entries.remove(&key)),
+                Some(_) => self.remove(&key),
                 None => {}
             }
         }
     }
+}
+
+/// Leaves of an answer that the call ran, how it ended, and where the whole was put aside if it was.
+fn let_go(settled: &mut Settled) {
+    let ended = if settled.status() == Status::Ok { "and went well" } else { "and failed" };
+    let words = format!("This call ran before under the same key {ended}; its answer is no longer held.");
+    let failure = Failure::fatal(words)
+        .with_hint("Do not run it again: look up what it did, or read what it left behind.");
+    settled.outcome = Outcome::Failed(failure);
+    settled.context = Vec::new();
 }
 
 impl Ledger for MemoryLedger {
@@ -132,8 +194,8 @@ impl Ledger for MemoryLedger {
                 match settled.status() {
                     // No effect happened, so the key is free again.
                     Status::RetryableError | Status::Refused => book.forget(&key),
-                    Status::Unknown => book.end(&key, State::Unknown),
-                    Status::Ok | Status::FatalError => book.end(&key, State::Ended(settled.clone())),
+                    Status::Unknown => book.end_unknown(&key),
+                    Status::Ok | Status::FatalError => book.end(key, settled, self.most_bytes),
                 }
             }
             drop(book);
@@ -145,7 +207,7 @@ impl Ledger for MemoryLedger {
     fn abandon(&self, fence: Fence) {
         let mut book = self.lock();
         if let Some(key) = book.fences.remove(&fence) {
-            book.end(&key, State::Unknown);
+            book.end_unknown(&key);
         }
         drop(book);
         self.ended.notify_waiters();

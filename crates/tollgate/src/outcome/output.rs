@@ -41,6 +41,30 @@ pub enum Item {
     },
 }
 
+impl Item {
+    /// About how many bytes it takes to hold it.
+    pub(crate) fn weight(&self) -> usize {
+        const FRAME: usize = 32;
+        FRAME
+            + match self {
+                Self::Text { text } => text.len(),
+                Self::Json { json } => weight_of(json),
+                Self::Image { data, .. } => data.len(),
+            }
+    }
+}
+
+fn weight_of(json: &Value) -> usize {
+    const VALUE: usize = 32;
+    VALUE
+        + match json {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(weight_of).sum(),
+            Value::Object(map) => map.iter().map(|(key, value)| VALUE + key.len() + weight_of(value)).sum(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
+}
+
 /// Whether what a result holds may be taken at its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

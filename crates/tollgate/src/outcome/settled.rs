@@ -179,6 +179,17 @@ impl Settled {
         self.outcome.status()
     }
 
+    /// About how many bytes it takes to hold this answer.
+    pub(crate) fn weight(&self) -> usize {
+        const FRAME: usize = 256;
+        let said = match &self.outcome {
+            Outcome::Ok(output) => output.items.iter().map(Item::weight).sum(),
+            Outcome::Refused(refusal) => refusal.reason.len(),
+            Outcome::Failed(failure) => failure.message.len(),
+        };
+        FRAME + said + self.context.iter().map(String::len).sum::<usize>()
+    }
+
     /// The content hash of the whole answer, computed when first asked for.
     pub fn evidence_ref(&self) -> &Evidence {
         self.evidence.get_or_init(|| Evidence::of(&self.outcome.bytes()))

@@ -148,6 +148,36 @@ async fn the_ledger_in_memory_forgets_the_oldest_key_beyond_its_capacity() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_ledger_in_memory_lets_go_of_answers_beyond_its_bytes_and_still_runs_no_key_twice() {
+    let runs = Count::default();
+    let answer = Ok(Output::text("x".repeat(10_000)));
+    let tool = writer("t").spec(|spec| spec.max_result = tollgate::tool::ResultLimit::Unlimited);
+    let ledger = MemoryLedger::new(10).holding(25_000);
+    let mut world = World::of(tool.answers(&runs, answer)).gate(|gate| gate.ledger(ledger)).build();
+    for key in ["a", "b", "c", "d"] {
+        assert_eq!(text(&world.keyed(key, "t", json!({})).await).len(), 10_000);
+    }
+    for (key, held) in [("a", false), ("b", false), ("c", true), ("d", true)] {
+        let again = world.keyed(key, "t", json!({})).await;
+        assert!(again.replayed, "{key}: {again:?}");
+        let status = if held { Status::Ok } else { Status::FatalError };
+        assert_eq!(again.status(), status, "{key}");
+        if let Some(failure) = again.failure() {
+            assert!(failure.message.contains("went well") && failure.hint.is_some(), "{failure:?}");
+        }
+    }
+    assert_eq!(runs.get(), 4);
+    // One that alone is too much is let go of at once, and what is small is held again.
+    let big = writer("t").spec(|spec| spec.max_result = tollgate::tool::ResultLimit::Unlimited);
+    let big = big.answers(&runs, Ok(Output::text("x".repeat(30_000))));
+    let ledger = MemoryLedger::new(10).holding(25_000);
+    let mut world = World::of(big).gate(|gate| gate.ledger(ledger)).build();
+    assert_eq!(world.keyed("a", "t", json!({})).await.status(), Status::Ok);
+    assert_eq!(world.keyed("a", "t", json!({})).await.status(), Status::FatalError);
+    assert_eq!(runs.get(), 5);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_ledger_in_memory_never_forgets_a_key_that_still_runs() {
     let runs = Count::default();
     let count = runs.clone();
