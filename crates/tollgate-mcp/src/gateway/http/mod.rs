@@ -3,14 +3,14 @@
 //! Every request passes the same doors in the same order: the name of the server, the origin of the page, who asks, how
 //! often; only then is a body read.
 
-use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, pin::Pin, sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
     http::{Method, Request, Response, StatusCode, header},
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
@@ -18,6 +18,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use self::{idle::Idle, quiet::Quiet};
 use super::{
     Gateway, Identity,
     message::{Id, RpcError, code},
@@ -30,6 +31,8 @@ mod headers;
 mod sessions;
 mod stream;
 mod post;
+mod idle;
+mod quiet;
 
 pub use auth::{Auth, BadTokens, Tokens};
 pub use guard::Names;
@@ -75,9 +78,6 @@ impl HttpSettings {
 
 /// How long requests may finish once the server is told to end.
 const GRACE: Duration = Duration::from_secs(3);
-
-/// How long a connection may take to say what it wants, and how long one that said it all may stay for more.
-const SLOWEST_HEADERS: Duration = Duration::from_secs(75);
 
 pub(super) struct Server {
     gateway: Gateway,
@@ -144,22 +144,31 @@ impl Server {
         if stream.set_nodelay(true).is_err() {
             return;
         }
-        let over = self.over.clone();
+        let (over, idle) = (self.over.clone(), Idle::new());
+        let asked = idle.clone();
         let service = service_fn(move |request| {
-            let server = self.clone();
-            async move { Ok::<_, Infallible>(server.handle(request).await) }
+            let (server, busy) = (self.clone(), asked.begin());
+            async move {
+                let response = server.handle(request).await;
+                Ok::<_, Infallible>(response.map(|body| busy.until_sent(body)))
+            }
         });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(SLOWEST_HEADERS)
-            .max_buf_size(64 << 10)
-            .serve_connection(TokioIo::new(stream), service);
-        let mut connection = std::pin::pin!(connection);
-        tokio::select! {
-            _ = connection.as_mut() => return,
-            () = over.cancelled() => connection.as_mut().graceful_shutdown(),
+        let connection =
+            http1::Builder::new().max_buf_size(64 << 10).serve_connection(TokioIo::new(stream), service);
+        let mut connection = Quiet::new(connection);
+        let goes_on = tokio::select! {
+            _ = &mut connection => false,
+            () = idle.too_long() => false,
+            () = over.cancelled() => true,
+        };
+        if !goes_on {
+            return;
         }
-        let _ = connection.await;
+        Pin::new(connection.inner()).graceful_shutdown();
+        tokio::select! {
+            _ = connection => {}
+            () = idle.too_long() => {}
+        }
     }
 
     async fn handle(&self, request: Request<Incoming>) -> Response<Body> {
