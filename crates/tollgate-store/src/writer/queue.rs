@@ -10,7 +10,7 @@ use tokio::sync::{Notify, oneshot};
 use tollgate::tool::RunId;
 
 use crate::{
-    StoreError,
+    StoreError, Trouble,
     book::{Claimed, Ended, Ending, Tally, Tx, Wanted},
     db::Durability,
 };
@@ -50,7 +50,7 @@ struct Waiting {
     /// less would cost more than what it writes.
     sleeps_for: Option<usize>,
     /// Why the last commit failed.
-    broken: Option<String>,
+    broken: Option<Trouble>,
 }
 
 /// Ops taken for one commit.
@@ -116,7 +116,7 @@ impl Queue {
         }
         if waiting.bytes + lines.len() > ROOM {
             return match &waiting.broken {
-                Some(why) => Err(StoreError::Stuck { why: why.clone() }),
+                Some(trouble) => Err(StoreError::Stuck { why: trouble.why.clone() }),
                 None => Ok(false),
             };
         }
@@ -162,20 +162,20 @@ impl Queue {
     }
 
     /// Puts back what could not be written and nobody waits for, before everything that came since.
-    pub(crate) fn put_back(&self, mut ops: Vec<Op>, why: &str) {
+    pub(crate) fn put_back(&self, mut ops: Vec<Op>, error: &StoreError) {
         let mut waiting = self.lock();
         waiting.bytes += ops.iter().map(Op::bytes).sum::<usize>();
         waiting.urgent += ops.iter().filter(|op| op.is_urgent()).count();
         ops.append(&mut waiting.ops);
         waiting.ops = ops;
-        waiting.broken = Some(why.to_owned());
+        waiting.broken = Some(Trouble { why: error.to_string(), hint: error.hint() });
     }
 
     pub(crate) fn mend(&self) {
         self.lock().broken = None;
     }
 
-    pub(crate) fn broken(&self) -> Option<String> {
+    pub(crate) fn broken(&self) -> Option<Trouble> {
         self.lock().broken.clone()
     }
 
