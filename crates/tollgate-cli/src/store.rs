@@ -194,7 +194,8 @@ impl Recorder {
                 }
                 store.close();
                 if let Some(trouble) = store.trouble() {
-                    words::talk(&format!("note: not everything was recorded: {trouble}"));
+                    words::talk(&format!("note: not everything was recorded: {}", trouble.why));
+                    words::talk(&format!("hint: {}", trouble.hint));
                 }
             }
             Some(Err(error)) => {

@@ -93,6 +93,16 @@ pub enum StoreError {
     NoPostgres,
 }
 
+/// Why writing fails at the moment, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Trouble {
+    /// What is wrong.
+    pub why: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
 impl StoreError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
@@ -104,7 +114,7 @@ impl StoreError {
             Self::Io { .. } => {
                 "give your user this folder with mode 0700 and its files with 0600, or set TOLLGATE_HOME."
             }
-            Self::Full { .. } => "free some room, or run `tollgate trace prune`.",
+            Self::Full { .. } => "free some room; with a little of it, `tollgate trace prune` makes more.",
             Self::ReadOnly { .. } => "set TOLLGATE_HOME to a folder that can be written, or use --no-store.",
             Self::Key { .. } => {
                 "put the file `store.key` back or give the key it was made with (TOLLGATE_STORE_KEY_FILE), or move `ledger.db` aside to begin a new store."

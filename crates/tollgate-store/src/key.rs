@@ -10,7 +10,12 @@ use std::{
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-use crate::{StoreError, db::Db, place::Place, schema};
+use crate::{
+    StoreError,
+    db::Db,
+    place::{Place, make_private},
+    schema,
+};
 
 /// 32 secret bytes: given from outside, or kept in `store.key` beside the database, or where there is no folder of its
 /// own, inside it. Only a given one keeps whoever can write the store from writing a chain of their own.
@@ -102,6 +107,7 @@ fn read(file: &Path) -> Result<Option<Key>, StoreError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(fault(error)),
     };
+    make_private(file).map_err(fault)?;
     let mut text = String::new();
     open.read_to_string(&mut text).map_err(fault)?;
     let key = unhex(text.trim()).map(Key::from);

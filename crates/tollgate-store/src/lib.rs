@@ -28,7 +28,7 @@ mod result_read;
 #[doc(hidden)]
 pub mod failpoint;
 
-pub use error::StoreError;
+pub use error::{StoreError, Trouble};
 pub use lazy::LazyStore;
 pub use place::Place;
 pub use prune::Pruned;

@@ -114,6 +114,14 @@ impl Place {
     }
 }
 
+/// Takes the rights of others from a file that has them.
+pub(crate) fn make_private(file: &Path) -> std::io::Result<()> {
+    if std::fs::metadata(file)?.permissions().mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    std::fs::set_permissions(file, Permissions::from_mode(0o600))
+}
+
 /// Makes a folder with mode 0700, and takes the rights of others from one that has them.
 pub(crate) fn private_folder(folder: &Path) -> Result<(), StoreError> {
     let fault = |source: std::io::Error| match source.kind() {

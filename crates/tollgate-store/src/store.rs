@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tollgate::outcome::Redactor;
 
 use crate::{
-    StoreError,
+    StoreError, Trouble,
     book::{self, Holders, Tails, Tx},
     db::{Db, Durability},
     key::Key,
@@ -125,7 +125,7 @@ impl Store {
     }
 
     /// Why the last write failed, while writing fails.
-    pub fn trouble(&self) -> Option<String> {
+    pub fn trouble(&self) -> Option<Trouble> {
         self.inner.desk.queue.broken()
     }
 

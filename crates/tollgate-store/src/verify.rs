@@ -66,7 +66,8 @@ impl Report {
 const STEP: i64 = 1_000;
 
 impl Store {
-    /// Walks the whole chain, and the way from row to row of each run beside it.
+    /// Walks the whole chain, and the way from row to row of each run beside it. A database that is damaged where the
+    /// chain does not go is an error.
     pub fn verify(&self) -> Result<Report, StoreError> {
         let key: Key = self.inner.key.clone();
         self.read(move |db| {
@@ -85,6 +86,10 @@ impl Store {
             }
             if walk.report.broken.is_none() {
                 walk.runs(db, end)?;
+            }
+            // What the chain does not speak of: which keys are held, what waits for a person, what was spent.
+            if walk.report.broken.is_none() {
+                db.check()?;
             }
             Ok(walk.report)
         })

@@ -1,4 +1,5 @@
 """Reads exported runs, one a line, with the generated code of OTLP's own protobuf schema. An unknown field is an error.
+A file given beside them holds the last run as it was sent, in protobuf, and must say the same.
 
 Exit code 77: the package `opentelemetry-proto` is not installed.
 """
@@ -23,10 +24,16 @@ for line in sys.stdin:
     for span in spans:
         assert len(span.trace_id) == 16 and len(span.span_id) == 8, span
         assert 0 < span.start_time_unix_nano <= span.end_time_unix_nano, span
-        assert all(event.time_unix_nano > 0 and event.name for event in span.events), span
+        times = [span.start_time_unix_nano] + [event.time_unix_nano for event in span.events] + [span.end_time_unix_nano]
+        assert times == sorted(times) and all(event.name for event in span.events), span
+        assert span.end_time_unix_nano <= spans[0].end_time_unix_nano, span
         said = {attribute.key: attribute.value for attribute in span.attributes}
         assert said["gen_ai.operation.name"].string_value in ("invoke_agent", "execute_tool"), said
         names.append(f"{span.name} {span.status.code}")
     assert all(span.parent_span_id == spans[0].span_id for span in spans[1:]), spans
     assert ExportTraceServiceRequest.FromString(request.SerializeToString()) == request
+if len(sys.argv) > 1:
+    with open(sys.argv[1], "rb") as file:
+        sent = ExportTraceServiceRequest.FromString(file.read())
+    assert sent == request, f"{sent}\n\n{request}"
 print("\n".join(names))

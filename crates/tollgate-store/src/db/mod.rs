@@ -54,6 +54,12 @@ pub(crate) trait Db: Send {
         Ok(true)
     }
 
+    /// Whether the database itself is whole: every page readable, every index the same as its table. The server of a
+    /// database that has one sees to that.
+    fn check(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Gives room that is free inside the database back to the disk, where there is much of it.
     fn shrink(&mut self) -> Result<(), StoreError> {
         Ok(())

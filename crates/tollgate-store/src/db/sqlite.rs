@@ -3,16 +3,16 @@
 use std::{
     collections::HashMap,
     fs::{File, OpenOptions},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, types::ValueRef};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Access, FlockOperation, access, flock};
 
 use super::{Cell, Db, Durability, Param, Row};
-use crate::StoreError;
+use crate::{StoreError, place::make_private};
 
 /// Pages the log may have before they are put into the database. Whoever opens the store reads the whole log: a short
 /// one opens fast. A process that writes much keeps a longer one, because each time costs two syncs and the same page
@@ -83,21 +83,31 @@ impl Sqlite {
     }
 }
 
-/// Makes the file, readable by this user alone, before SQLite would make it for everyone. Its log files take the
-/// mode from it.
+/// Makes the file, readable by this user alone, before SQLite would make it for everyone, and takes the rights of others
+/// from it and from its log.
+///
+/// A file that is there is not opened: closing it again would let go of every lock that this process has on it, and
+/// another program that closed the database then would take itself for the last one and put the log away.
 fn private_file(file: &Path) -> Result<(), StoreError> {
-    let fault = |source| StoreError::Io { path: file.to_owned(), source };
     let place = || file.display().to_string();
-    let opened =
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(file);
-    let opened = opened.map_err(|source| match source.kind() {
+    let fault = |source: std::io::Error| match source.kind() {
         std::io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly { place: place() },
         std::io::ErrorKind::StorageFull => StoreError::Full { place: place() },
-        _ => fault(source),
-    })?;
-    let mode = opened.metadata().map_err(fault)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        opened.set_permissions(std::fs::Permissions::from_mode(0o600)).map_err(fault)?;
+        _ => StoreError::Io { path: file.to_owned(), source },
+    };
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(fault(error)),
+    }
+    access(file, Access::READ_OK | Access::WRITE_OK).map_err(|errno| fault(errno.into()))?;
+    for end in ["", "-wal", "-shm"] {
+        let mut path = file.as_os_str().to_owned();
+        path.push(end);
+        match make_private(Path::new(&path)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fault(error)),
+            _ => {}
+        }
     }
     Ok(())
 }
@@ -194,6 +204,17 @@ impl Db for Sqlite {
         let changed = version != self.seen;
         self.seen = version;
         Ok(changed)
+    }
+
+    fn check(&mut self) -> Result<(), StoreError> {
+        let said = self.query("PRAGMA integrity_check(1)", &[])?;
+        match said.first().map(|row| row.text(0)).transpose()? {
+            Some("ok") => Ok(()),
+            why => Err(StoreError::Corrupt {
+                place: self.file.display().to_string(),
+                why: why.unwrap_or("it says nothing about itself").replace('\n', " "),
+            }),
+        }
     }
 
     fn shrink(&mut self) -> Result<(), StoreError> {

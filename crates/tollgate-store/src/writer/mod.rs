@@ -297,7 +297,7 @@ impl Writer {
             self.desk.lost.fetch_add(1, Ordering::Relaxed);
             kept.clear();
         }
-        self.desk.queue.put_back(kept, &error.to_string());
+        self.desk.queue.put_back(kept, error);
     }
 
     /// Closing: what is still open gets its end, and the mark goes.

@@ -11,7 +11,7 @@ use tollgate::tool::RunId;
 
 use super::parcel::{Back, Parcel};
 use crate::{
-    StoreError,
+    StoreError, Trouble,
     book::{Claimed, Ended, Ending, Tally, Tx, Wanted},
     db::Durability,
 };
@@ -59,7 +59,7 @@ struct Waiting {
     /// less would cost more than what it writes.
     sleeps_for: Option<usize>,
     /// Why the last commit failed.
-    broken: Option<String>,
+    broken: Option<Trouble>,
 }
 
 /// Ops taken for one commit.
@@ -156,7 +156,7 @@ impl Queue {
         }
         if waiting.is_full(lines.len()) {
             return match &waiting.broken {
-                Some(why) => Err(StoreError::Stuck { why: why.clone() }),
+                Some(trouble) => Err(StoreError::Stuck { why: trouble.why.clone() }),
                 None => Ok(false),
             };
         }
@@ -202,14 +202,14 @@ impl Queue {
     }
 
     /// Puts back what could not be written and nobody waits for, before everything that came since.
-    pub(crate) fn put_back(&self, mut ops: Vec<Op>, why: &str) {
+    pub(crate) fn put_back(&self, mut ops: Vec<Op>, error: &StoreError) {
         let mut waiting = self.lock();
         waiting.taken = 0;
         waiting.bytes += ops.iter().map(Op::bytes).sum::<usize>();
         waiting.urgent += ops.iter().filter(|op| op.is_urgent()).count();
         ops.append(&mut waiting.ops);
         waiting.ops = ops;
-        waiting.broken = Some(why.to_owned());
+        waiting.broken = Some(Trouble { why: error.to_string(), hint: error.hint() });
     }
 
     pub(crate) fn mend(&self) {
@@ -217,7 +217,7 @@ impl Queue {
         (waiting.broken, waiting.taken) = (None, 0);
     }
 
-    pub(crate) fn broken(&self) -> Option<String> {
+    pub(crate) fn broken(&self) -> Option<Trouble> {
         self.lock().broken.clone()
     }
 

@@ -57,6 +57,42 @@ async fn a_database_with_a_damaged_page_is_noticed_and_reads_go_on() {
     assert!(error.as_deref().is_some_and(|error| error.contains("damaged")), "{error:?}");
 }
 
+/// Every page in turn, overwritten with each of these: whatever it held, somebody says so, and nothing panics.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_page_that_is_overwritten_is_found_by_verifying() {
+    const PAGE: usize = 4_096;
+    let world = World::sqlite();
+    let store = world.open();
+    let gate = world.gate(&store);
+    for n in 0..30 {
+        let _ = call(&gate, &format!("r{}", n % 3), &format!("c{n}"), "pay", json!({"n": n})).await;
+    }
+    tokio::task::block_in_place(|| store.close());
+    let file = world.place().database().expect("a file");
+    let database = rusqlite::Connection::open(&file).expect("opens");
+    database.query_row("PRAGMA wal_checkpoint(truncate)", [], |_| Ok(())).expect("is put away");
+    drop(database);
+    let whole = std::fs::read(&file).expect("reads");
+    let mut found = 0;
+    for page in 0..whole.len() / PAGE {
+        for filled in [0, 0xA5] {
+            let mut damaged = whole.clone();
+            damaged[page * PAGE..(page + 1) * PAGE].fill(filled);
+            without_log(&world);
+            std::fs::write(&file, damaged).expect("writes");
+            let said =
+                tokio::task::block_in_place(|| Store::open(world.place()).and_then(|store| store.verify()));
+            match said {
+                Err(StoreError::Corrupt { .. }) => found += 1,
+                // A page that nothing is kept on.
+                Ok(report) => assert!(report.is_whole(), "page {page} of {filled}: {report:?}"),
+                Err(error) => panic!("page {page} of {filled}: {error}"),
+            }
+        }
+    }
+    assert!(found * 10 >= whole.len() / PAGE * 2 * 9, "{found} of {}", whole.len() / PAGE * 2);
+}
+
 #[tokio::test]
 async fn a_store_whose_key_is_gone_is_refused_because_no_earlier_call_would_be_known() {
     let world = World::sqlite();
@@ -80,10 +116,35 @@ async fn rights_that_others_have_are_taken_from_them() {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("sets");
     };
     set(&home, 0o755);
-    set(&home.join("ledger.db"), 0o644);
+    let files = ["ledger.db", "ledger.db-wal", "ledger.db-shm", "store.key"];
+    files.iter().for_each(|file| set(&home.join(file), 0o644));
     world.open().close();
     let mode = |path: &Path| std::fs::metadata(path).expect("is there").permissions().mode() & 0o777;
-    assert_eq!((mode(&home), mode(&home.join("ledger.db"))), (0o700, 0o600));
+    assert_eq!(mode(&home), 0o700);
+    files.iter().for_each(|file| assert_eq!(mode(&home.join(file)), 0o600, "{file}"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_program_that_looks_into_the_database_and_leaves_takes_nothing_with_it() {
+    let world = World::sqlite();
+    let store = world.open();
+    let gate = world.gate(&store);
+    let _ = call(&gate, "r", "c1", "pay", json!({"n": 1})).await;
+    // A second connection of this process, opened while the first one is at work.
+    assert_eq!(store.runs(9).expect("reads").len(), 1);
+    let look = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute('select count(*) from calls'); c.close()";
+    let mut looks = Command::new("python3");
+    looks.args(["-c", look]).arg(world.place().database().expect("a file"));
+    if !looks.status().is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no python3 to look into the database with");
+        return;
+    }
+    let _ = call(&gate, "r", "c2", "pay", json!({"n": 2})).await;
+    tokio::task::block_in_place(|| store.close());
+    let store = world.open();
+    let ends = told(&store, "r").iter().filter(|told| *told == "settled ok").count();
+    assert_eq!(ends, 2, "{:?}", told(&store, "r"));
+    assert!(store.verify().expect("reads").is_whole());
 }
 
 #[tokio::test]

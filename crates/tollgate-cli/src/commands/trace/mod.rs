@@ -14,6 +14,7 @@ mod list;
 mod show;
 mod export;
 mod otlp;
+mod protobuf;
 pub(super) mod replay;
 
 pub(crate) fn run(trace: &Trace, shared: &Shared) -> Result<Exit, Fault> {

@@ -19,8 +19,8 @@ pub(super) fn request(tree: &RunTrace) -> Value {
     let run = RunId::new(&tree.run);
     let under = tree.traced_under.as_deref().and_then(TraceParent::parse);
     let root = under.map_or_else(|| TraceParent::of(&run), |under| under.run(&run));
-    let first = tree.calls.iter().map(|call| call.proposed_ms).min().unwrap_or(0);
-    let last = tree.calls.iter().filter_map(|call| call.settled_ms).max().unwrap_or(first);
+    let first = tree.calls.iter().map(|call| nanos(call.proposed_ms)).min().unwrap_or(0);
+    let last = tree.calls.iter().map(end).max().unwrap_or(first);
     let mut attributes =
         vec![text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.conversation.id", &tree.run)];
     if let Some((_, model)) = tree.models.last().filter(|(_, model)| !model.model.is_empty()) {
@@ -44,7 +44,7 @@ pub(super) fn request(tree: &RunTrace) -> Value {
     attributes.extend(tree.stopped.as_deref().map(|reason| text("tollgate.stopped", reason)));
     let mut span = json!({
         "traceId": root.trace_id(), "spanId": root.span_id(), "name": format!("invoke_agent {}", tree.run), "kind": 1,
-        "startTimeUnixNano": nanos(first), "endTimeUnixNano": nanos(last), "attributes": attributes,
+        "startTimeUnixNano": first.to_string(), "endTimeUnixNano": last.to_string(), "attributes": attributes,
     });
     if let Some(under) = under {
         span["parentSpanId"] = under.span_id().into();
@@ -66,13 +66,15 @@ fn span(call: &CallTrace, again: u32, run: &RunId, root: TraceParent) -> Value {
     let id = if again == 0 { call.id.clone() } else { format!("{}#{again}", call.id) };
     let own = root.call(run, call.turn, &id);
     let status = call.status();
+    // What the model wrote, where nobody accepted it as arguments, goes as it was written.
+    let arguments = call.input.as_str().map_or_else(|| call.input.to_string(), str::to_owned);
     let mut attributes = vec![
         text("gen_ai.operation.name", "execute_tool"),
         text("gen_ai.tool.name", &call.tool),
         text("gen_ai.tool.call.id", &call.id),
         text("gen_ai.tool.type", "function"),
         text("gen_ai.conversation.id", run.as_str()),
-        text("gen_ai.tool.call.arguments", &call.input.to_string()),
+        text("gen_ai.tool.call.arguments", &arguments),
         text("tollgate.status", status),
         text("tollgate.caller", &call.caller),
         number("tollgate.turn", call.turn.into()),
@@ -96,26 +98,30 @@ fn span(call: &CallTrace, again: u32, run: &RunId, root: TraceParent) -> Value {
         "ok" => json!({"code": 1}),
         _ => json!({"code": 2, "message": call.answer["reason"].as_str().unwrap_or(status)}),
     };
-    let end = call.took_us.map_or_else(
-        || nanos(call.settled_ms.unwrap_or(call.proposed_ms)),
-        |us| (i128::from(call.proposed_ms) * 1_000_000 + i128::from(us) * 1_000).to_string(),
-    );
     json!({
         "traceId": own.trace_id(), "spanId": own.span_id(), "parentSpanId": root.span_id(),
         "name": format!("execute_tool {}", call.tool), "kind": 1,
-        "startTimeUnixNano": nanos(call.proposed_ms), "endTimeUnixNano": end,
+        "startTimeUnixNano": nanos(call.proposed_ms).to_string(), "endTimeUnixNano": end(call).to_string(),
         "attributes": attributes, "events": events(call), "status": outcome,
     })
 }
 
-/// The steps of a call, each at the time it ended.
+/// When a call ended; when it was proposed, while it has not.
+fn end(call: &CallTrace) -> i128 {
+    match call.took_us {
+        Some(us) => nanos(call.proposed_ms) + i128::from(us) * 1_000,
+        None => nanos(call.settled_ms.unwrap_or(call.proposed_ms)),
+    }
+}
+
+/// The steps of a call, each at the time it ended; the last of them is told after the clock of the call has stopped.
 fn events(call: &CallTrace) -> Vec<Value> {
-    let mut at = i128::from(call.proposed_ms) * 1_000_000;
+    let (mut at, end) = (nanos(call.proposed_ms), end(call));
     let steps = call.steps.iter().map(|step| {
         #[expect(clippy::cast_possible_truncation, reason = "nanoseconds of one call")]
         let took = (step["us"].as_f64().unwrap_or(0.0) * 1e3) as i64;
         at += i128::from(took.max(0));
-        json!({"timeUnixNano": at.to_string(), "name": step["is"]["event"].as_str().unwrap_or("step")})
+        json!({"timeUnixNano": at.min(end).to_string(), "name": step["is"]["event"].as_str().unwrap_or("step")})
     });
     steps.collect()
 }
@@ -128,8 +134,8 @@ fn number(key: &str, value: u64) -> Value {
     json!({"key": key, "value": {"intValue": value.to_string()}})
 }
 
-fn nanos(ms: i64) -> String {
-    (i128::from(ms) * 1_000_000).to_string()
+fn nanos(ms: i64) -> i128 {
+    i128::from(ms) * 1_000_000
 }
 
 /// Sends one request to a receiver. Plain HTTP alone: receivers stand beside the program; for others, a collector does.
@@ -143,18 +149,31 @@ pub(super) fn send(url: &str, request: &Value) -> Result<(), Fault> {
     let address = if host.contains(':') { host.to_owned() } else { format!("{host}:4318") };
     let failed =
         |error: std::io::Error| Fault::input(format!("sending the trace to {url} failed: {error}"), hint);
-    let body = request.to_string();
+    let body = super::protobuf::request(request).ok_or_else(|| {
+        Fault::input(
+            "the trace has no form in protobuf".to_owned(),
+            "leave the address out, and report this.",
+        )
+    })?;
     let mut stream = TcpStream::connect(&address).map_err(failed)?;
     stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(failed)?;
     stream.set_write_timeout(Some(Duration::from_secs(10))).map_err(failed)?;
     let head = format!(
-        "POST /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "POST /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/x-protobuf\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).map_err(failed)?;
-    let mut answer = [0; 64];
-    let read = stream.read(&mut answer).map_err(failed)?;
-    let line = String::from_utf8_lossy(&answer[..read]);
+    stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body)).map_err(failed)?;
+    // The first line, however it is cut on its way.
+    let mut answer = Vec::new();
+    while !answer.contains(&b'\n') && answer.len() < 1_024 {
+        let mut block = [0; 64];
+        let read = stream.read(&mut block).map_err(failed)?;
+        if read == 0 {
+            break;
+        }
+        answer.extend_from_slice(&block[..read]);
+    }
+    let line = String::from_utf8_lossy(&answer);
     let code = line.split(' ').nth(1).unwrap_or_default();
     if code.starts_with('2') {
         return Ok(());
