@@ -50,6 +50,10 @@ pub(super) fn check(text: &str) -> Result<(), BadPath> {
 
 /// A name of the disk as text: what is no UTF-8, controls or hides is written as `\xNN` or `\u{…}`.
 pub fn shown(name: &OsStr) -> String {
+    // Nearly all of them.
+    if let Some(plain) = name.to_str().filter(|name| name.bytes().all(|byte| matches!(byte, b' '..=b'~'))) {
+        return plain.to_owned();
+    }
     let mut text = String::with_capacity(name.len());
     for chunk in name.as_bytes().utf8_chunks() {
         let mut valid = String::with_capacity(chunk.valid().len());
