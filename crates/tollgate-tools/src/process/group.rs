@@ -82,11 +82,7 @@ pub(super) async fn start(launch: Launch) -> Result<(Running, Pipes), LaunchErro
 type Started = Result<(Running, Option<OwnedFd>, [OwnedFd; 2]), LaunchError>;
 
 #[expect(clippy::disallowed_methods, reason = "the one place that starts processes")]
-fn spawn(
-    launch: &Launch,
-    words: Vec<std::ffi::OsString>,
-    entered: Entered,
-) -> Result<Child, LaunchError> {
+fn spawn(launch: &Launch, words: Vec<std::ffi::OsString>, entered: Entered) -> Result<Child, LaunchError> {
     let mut words = words.into_iter();
     let program = words.next().ok_or_else(|| LaunchError::Missing(launch.program.clone()))?;
     let shown = PathBuf::from(&program);
