@@ -39,6 +39,9 @@ pub(super) fn check(text: &str) -> Result<(), BadPath> {
     if let Some(odd) = text.chars().find(|c| c.is_control()) {
         return Err(BadPath::Control(odd.into()));
     }
+    if let Some(odd) = text.chars().find(|c| is_blank(*c)) {
+        return Err(BadPath::Invisible(odd.into()));
+    }
     match visible(text) {
         Cow::Borrowed(_) => Ok(()),
         Cow::Owned(shown) => {
@@ -46,6 +49,14 @@ pub(super) fn check(text: &str) -> Result<(), BadPath> {
             Err(BadPath::Invisible(odd.map_or(0, |(odd, _)| odd.into())))
         }
     }
+}
+
+/// Characters of writing that show nothing by themselves: in a text they have their place, in a name they hide.
+fn is_blank(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
+    )
 }
 
 /// A name of the disk as text: what is no UTF-8, controls or hides is written as `\xNN` or `\u{…}`.
