@@ -42,7 +42,7 @@ pub(crate) fn registry(wanted: Wanted<'_>, held: Held) -> Result<Registry, Fault
             Ok(registry) if registry.specs().next().is_none() => register(None),
             registered => registered,
         },
-        Wanted::All => register(None),
+        Wanted::Turn | Wanted::All => register(None),
     };
     registered.map_err(|error| {
         Fault::input(format!("the built-in tools cannot be used: {error}"), "please report this.")
@@ -64,8 +64,12 @@ fn register(
 fn shell(held: Held, wanted: Wanted<'_>) -> Arc<Shell> {
     let environment = Environment::read();
     let children = ChildEnvironment::of(environment.variables.iter().cloned(), &held.environment);
-    // A program that was started for one call ends with it.
-    let lasts = if matches!(wanted, Wanted::Tool(_)) { Lasts::Call } else { Lasts::Session };
+    // A program that was started for one call, or for one turn, ends with it.
+    let lasts = match wanted {
+        Wanted::Tool(_) => Lasts::Call,
+        Wanted::Turn => Lasts::Turn,
+        Wanted::All => Lasts::Session,
+    };
     Shell::lasting(children, environment.home, held.sandbox, held.guard, lasts)
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct File {
 pub(crate) enum Wanted<'a> {
     /// The one that is called.
     Tool(&'a str),
+    /// All of them, for the calls of one turn.
+    Turn,
     /// All of them.
     All,
 }

@@ -310,6 +310,37 @@ async fn where_nobody_comes_back_a_command_that_takes_too_long_is_ended_and_that
 }
 
 #[tokio::test]
+async fn a_job_of_a_program_that_ends_with_the_turn_says_so() {
+    let environment = Environment::empty().with("PATH", "/usr/bin:/bin");
+    let shell = Shell::lasting(environment, None, Sandbox::probed(), Guard::open(), Lasts::Turn);
+    let world = World::best();
+    let gate = Tollgate::builder(shell.register(Registry::new(), None).unwrap()).policy(Yes).build();
+    let call = |id: &str, tool: &str, input: Value| gate.call(&world.scope, Proposed::new(id, tool, &input));
+    let ways = [json!({ "background": true }), json!({ "timeout_ms": 1 })];
+    for (at, mut input) in ways.into_iter().enumerate() {
+        input["command"] = "sleep 0.3; echo late".into();
+        let settled = call(&format!("a{at}"), "shell", input).await;
+        let told = settled.output().unwrap().structured().unwrap().clone();
+        assert!(notes(&told).contains("in this same turn alone"), "{told}");
+        let wait = json!({ "action": "wait", "job": told["job"] });
+        let waited = call(&format!("b{at}"), "jobs", wait).await;
+        assert_eq!(text(waited.output().unwrap().structured().unwrap(), "stdout"), "late\n");
+    }
+}
+
+#[tokio::test]
+async fn the_order_of_both_streams_is_kept_where_it_is_seen_and_where_it_is_not_that_is_said() {
+    let world = World::best();
+    let apart = world.shell("echo a; sleep 0.2; echo b >&2; sleep 0.2; echo c").await;
+    let texts: Vec<_> = apart["output"].as_array().unwrap().iter().map(|one| one["text"].clone()).collect();
+    assert_eq!(texts, ["a\n", "b\n", "c\n"], "{apart}");
+    assert!(!notes(&apart).contains("at the same moment"), "{apart}");
+    // Far more than fits into the pipes, on both at once.
+    let both = world.preview(json!({ "command": "seq 300000 & seq 300000 >&2; wait" })).await;
+    assert!(both.contains("which came first there is not known"), "{both}");
+}
+
+#[tokio::test]
 async fn bytes_that_are_no_text_and_odd_arguments_are_answered() {
     let world = World::best();
     let told = world.shell("printf 'a\\377b'").await;
@@ -324,6 +355,9 @@ async fn bytes_that_are_no_text_and_odd_arguments_are_answered() {
     assert_eq!(refused(outside), Some(RefusalCode::OutsideRoots));
     let empty = world.call("shell", json!({ "command": "" })).await;
     assert_eq!(refused(empty), Some(RefusalCode::InvalidArguments));
+    let short = world.call("shell", json!({ "cmd": "ls" })).await;
+    let meant = short.refusal().unwrap().violations.iter().find_map(|one| one.did_you_mean.clone());
+    assert_eq!(meant.as_deref(), Some("command"), "the missing field, and not `cwd`");
     let unparsed = world.shell("echo 'open").await;
     assert_ne!(unparsed["exit_code"], 0);
 }

@@ -38,7 +38,7 @@ pub(crate) fn run(batch: &Batch, shared: &Shared) -> Result<Exit, Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
     let walked = runtime.block_on(async {
-        let mut world = World::build(shared, Wanted::All)?;
+        let mut world = World::build(shared, Wanted::Turn)?;
         words::set_aside(&world.loaded);
         let (turn, context) = read(batch, provider)?;
         let names: Vec<_> = turn.calls.iter().map(|call| &*call.name).collect();

@@ -39,6 +39,9 @@ pub(super) fn check(text: &str) -> Result<(), BadPath> {
     if let Some(odd) = text.chars().find(|c| c.is_control()) {
         return Err(BadPath::Control(odd.into()));
     }
+    if let Some(odd) = text.chars().find(|c| is_blank(*c)) {
+        return Err(BadPath::Invisible(odd.into()));
+    }
     match visible(text) {
         Cow::Borrowed(_) => Ok(()),
         Cow::Owned(shown) => {
@@ -48,8 +51,20 @@ pub(super) fn check(text: &str) -> Result<(), BadPath> {
     }
 }
 
+/// Characters of writing that show nothing by themselves: in a text they have their place, in a name they hide.
+fn is_blank(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
+    )
+}
+
 /// A name of the disk as text: what is no UTF-8, controls or hides is written as `\xNN` or `\u{…}`.
 pub fn shown(name: &OsStr) -> String {
+    // Nearly all of them.
+    if let Some(plain) = name.to_str().filter(|name| name.bytes().all(|byte| matches!(byte, b' '..=b'~'))) {
+        return plain.to_owned();
+    }
     let mut text = String::with_capacity(name.len());
     for chunk in name.as_bytes().utf8_chunks() {
         let mut valid = String::with_capacity(chunk.valid().len());

@@ -190,7 +190,11 @@ impl<'a> Walk<'a> {
         if self.links > MOST_LINKS {
             return Err(Astray::Loop(self.path_to(name)));
         }
-        // The text of the link, also of a magic one of /proc: where its text leads, and not where it would jump to.
+        // A link of /proc leads wherever its process happens to be. It is no name for anything inside.
+        if fs::fstatfs(&handle).is_ok_and(|about| about.f_type == fs::PROC_SUPER_MAGIC) {
+            return Err(Astray::Outside(self.path_to(name)));
+        }
+        // The text of the link: where that leads, on handles, and not where the kernel would jump to.
         let target = fs::readlinkat(&handle, "", Vec::new());
         let target = target.map_err(|error| Astray::Unreadable(self.path_to(name), error))?;
         Ok(Entered::Link(OsString::from_vec(target.into_bytes()).into()))

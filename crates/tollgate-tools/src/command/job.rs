@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    io,
     os::unix::process::ExitStatusExt as _,
     process::ExitStatus,
     sync::{
@@ -12,7 +13,6 @@ use std::{
 };
 
 use tokio::{
-    io::AsyncReadExt as _,
     net::unix::pipe,
     sync::{mpsc, watch},
 };
@@ -20,7 +20,7 @@ use tokio::{
 use super::transcript::{Stream, Transcript};
 use crate::process::{Launch, LaunchError, Pipes, Running};
 
-/// How much of a command's output is kept in memory, from its beginning and from its end.
+/// How much of a command's output is kept in memory, from its beginning and from its end. `words` says so.
 const HEAD: usize = 1 << 20;
 const TAIL: usize = 1 << 20;
 /// How long what was written may take to reach us once the shell is over. A child may hold the pipe for ever.
@@ -103,14 +103,12 @@ async fn watch_over(
     mut stops: mpsc::Receiver<()>,
     began: Instant,
 ) -> Over {
-    let out = copy(pipes.stdout, Stream::Out, &transcript);
-    let err = copy(pipes.stderr, Stream::Err, &transcript);
-    let mut talk = std::pin::pin!(futures_util::future::join(out, err));
+    let mut talk = std::pin::pin!(copy(pipes.stdout, pipes.stderr, &transcript));
     let (mut talked, mut stopped) = (false, false);
     let status = loop {
         tokio::select! {
             biased;
-            _ = &mut talk, if !talked => talked = true,
+            () = &mut talk, if !talked => talked = true,
             status = running.ended() => break status,
             told = stops.recv(), if !stopped => {
                 stopped = true;
@@ -121,7 +119,7 @@ async fn watch_over(
                 break loop {
                     tokio::select! {
                         status = &mut ending => break status,
-                        _ = &mut talk, if !talked => talked = true,
+                        () = &mut talk, if !talked => talked = true,
                     }
                 };
             }
@@ -141,10 +139,38 @@ fn over(status: Option<ExitStatus>, stopped: bool, held: bool, took: Duration) -
     }
 }
 
-async fn copy(mut from: pipe::Receiver, stream: Stream, to: &Mutex<Transcript>) {
+/// Reads both streams to their end, a piece of each in turn: what came first is told by who had something first.
+async fn copy(out: pipe::Receiver, err: pipe::Receiver, to: &Mutex<Transcript>) {
     let mut piece = vec![0; 64 << 10];
-    while let Ok(length @ 1..) = from.read(&mut piece).await {
-        to.lock().unwrap_or_else(PoisonError::into_inner).take(stream, &piece[..length]);
+    let mut open = [Some((Stream::Out, out)), Some((Stream::Err, err))];
+    loop {
+        let ready = match &open {
+            [Some((_, out)), Some((_, err))] => tokio::select! {
+                ready = out.readable() => ready,
+                ready = err.readable() => ready,
+            },
+            [Some((_, one)), None] | [None, Some((_, one))] => one.readable().await,
+            [None, None] => return,
+        };
+        if ready.is_err() {
+            return;
+        }
+        let mut came = 0;
+        for pipe in &mut open {
+            let Some((stream, from)) = pipe else { continue };
+            match from.try_read(&mut piece) {
+                Ok(length @ 1..) => {
+                    came += 1;
+                    to.lock().unwrap_or_else(PoisonError::into_inner).take(*stream, &piece[..length]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // A stream that cannot be read any more has ended.
+                Ok(_) | Err(_) => *pipe = None,
+            }
+        }
+        if came == 2 {
+            to.lock().unwrap_or_else(PoisonError::into_inner).at_once();
+        }
     }
 }
 

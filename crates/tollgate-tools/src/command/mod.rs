@@ -36,6 +36,8 @@ pub struct Shell {
 pub enum Lasts {
     /// One call: nobody comes back for it, so there are no jobs.
     Call,
+    /// The calls of one turn: a job can be asked for by those that come after it, and ends with the last of them.
+    Turn,
     /// Many calls.
     Session,
 }

@@ -130,7 +130,7 @@ impl Tool for ShellTool {
         let folder = cx.cwd().join(args.cwd.as_deref().unwrap_or("."));
         let hidden = self.0.hidden(&analysis, confined, &folder, cx).await?;
         let kept = (!hidden.is_empty()).then(|| words::some(&hidden, cx.cwd()));
-        let launch = self.0.launch(&args.command, folder, cx, (confined, hidden))?;
+        let launch = self.0.launch(&args.command, &analysis, folder, cx, (confined, hidden))?;
         let job = Job::start(launch, &args.command).await.map_err(|error| not_started(&error))?;
         let job = Arc::new(job);
         let kept =
@@ -138,7 +138,7 @@ impl Tool for ShellTool {
         let mut notes: Vec<String> = kept.into_iter().collect();
         if args.background {
             let number = self.0.jobs.keep(job.clone());
-            notes.push(format!("It runs as job {number}. `jobs` reads it, waits for it and stops it."));
+            notes.push(format!("It runs as job {number}. {}", self.0.lasts.reached()));
             return Ok(self.0.told(&job, Some(number), notes));
         }
         let limit = args.timeout_ms.map_or(USUAL, Duration::from_millis).min(LONGEST);
@@ -158,7 +158,8 @@ impl Tool for ShellTool {
                 let number = self.0.jobs.keep(job.clone());
                 let took = limit.as_millis();
                 notes.push(format!(
-                    "It was not over after {took} ms and goes on as job {number}. Wait for it or stop it with `jobs`."
+                    "It was not over after {took} ms and goes on as job {number}. {}",
+                    self.0.lasts.reached()
                 ));
                 return Ok(self.0.told(&job, Some(number), notes));
             }
@@ -166,9 +167,23 @@ impl Tool for ShellTool {
         if analysis.read_only == Err(Why::Background) {
             notes.push("What it left in the background ended with the shell; background: true keeps a command running.".to_owned());
         }
-        // What is no text, and too long to be given twice, can be read from the job.
-        let number = words::needs_more(&job).then(|| self.0.jobs.keep(job.clone()));
+        // What is no text, and too long to be given twice, can be read from the job, where there are any.
+        let keeps = self.0.lasts != Lasts::Call && words::needs_more(&job);
+        let number = keeps.then(|| self.0.jobs.keep(job.clone()));
         Ok(self.0.told(&job, number, notes))
+    }
+}
+
+impl Lasts {
+    /// How a job is reached, and for how long.
+    const fn reached(self) -> &'static str {
+        match self {
+            Self::Call | Self::Session => "`jobs` reads it, waits for it and stops it.",
+            Self::Turn => {
+                "`jobs` reads it, waits for it and stops it in this same turn alone: this program ends with the turn's \
+                 last call, and the job with it."
+            }
+        }
     }
 }
 
@@ -199,6 +214,7 @@ impl Shell {
     fn launch(
         &self,
         command: &str,
+        analysis: &Analysis,
         folder: PathBuf,
         cx: &Cx,
         (confined, hidden): (Confined, Vec<PathBuf>),
@@ -206,7 +222,8 @@ impl Shell {
         let mut environment = self.environment.clone();
         let path = searched(environment.get("PATH").unwrap_or_default(), cx.roots(), confined);
         environment = environment.with("PATH", path);
-        if confined == Confined::Reading {
+        // Bash takes a while for so many, and nobody else asks for them.
+        if confined == Confined::Reading && analysis.names("git") {
             for (name, value) in neutral_environment() {
                 environment = environment.with(name, value);
             }

@@ -20,6 +20,7 @@ pub(super) struct Transcript {
     /// Bytes of each stream that were not kept.
     dropped: [u64; 2],
     total: u64,
+    at_once: bool,
 }
 
 /// Bytes of one stream as they came.
@@ -67,7 +68,18 @@ impl Transcript {
             most: tail,
             dropped: [0; 2],
             total: 0,
+            at_once: false,
         }
+    }
+
+    /// Both streams had something when they were looked at: which came first is not known there.
+    pub(super) fn at_once(&mut self) {
+        self.at_once = true;
+    }
+
+    /// True where the order of the streams is not known throughout.
+    pub(super) fn came_at_once(&self) -> bool {
+        self.at_once
     }
 
     /// How many bytes were said.

@@ -60,6 +60,9 @@ fn ends(over: &Over, notes: &mut Vec<String>) {
     }
 }
 
+/// How much is kept of either end, in words.
+const KEPT: &str = "1 MiB";
+
 /// Stretches of bytes that are no text are given as they were up to this length.
 const INLINE: u64 = 4 << 10;
 
@@ -77,13 +80,25 @@ fn output(transcript: &Transcript, number: Option<u32>, notes: &mut Vec<String>)
                 "Some bytes are no UTF-8 text and are shown as \u{fffd}. `jobs` reads them as they were: \
                  {{\"action\": \"read\", \"job\": {number}, \"encoding\": \"base64\"}}."
             ),
-            None => "Some bytes are no UTF-8 text and are shown as \u{fffd}; base64 has them as they were."
-                .to_owned(),
+            None => format!(
+                "Some bytes are no UTF-8 text and are shown as \u{fffd}; base64 has them as they were, for stretches of up to \
+                 {INLINE} bytes."
+            ),
         });
     }
     let missing: u64 = told.iter().map(|one| one.missing).sum();
     if missing > 0 {
-        notes.push(format!("{missing} of {} bytes are left out of the middle.", transcript.total()));
+        notes.push(format!(
+            "{missing} of {} bytes are left out of the middle; no more than the first and the last {KEPT} are kept. \
+             Send the output to a file, or narrow it, to have all of it.",
+            transcript.total()
+        ));
+    }
+    if transcript.came_at_once() {
+        notes.push(
+            "Where stdout and stderr had something at the same moment, stdout stands first; which came first there is not known."
+                .to_owned(),
+        );
     }
     let stretch = |one: super::transcript::Told| {
         let mut stretch = json!({ "stream": one.stream.name(), "text": one.text });

@@ -1,12 +1,14 @@
 //! `glob`: the files below a folder whose path matches a pattern.
 
 use std::{
+    ffi::{OsStr, OsString},
     fmt::Write as _,
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkState};
 use serde::Deserialize;
 use serde_json::json;
@@ -104,7 +106,12 @@ impl Tool for Glob {
 }
 
 impl Query {
-    fn matcher(&self) -> Result<GlobMatcher, Refusal> {
+    /// A pattern without a slash is one of names alone.
+    fn is_of_names(&self) -> bool {
+        !self.pattern.contains('/')
+    }
+
+    fn matcher(&self) -> Result<GlobSet, Refusal> {
         let pattern = self.pattern.strip_prefix("./").unwrap_or(&self.pattern);
         if pattern.is_empty() || pattern.starts_with('/') || pattern.split('/').any(|part| part == "..") {
             return Err(Refusal::invalid_value(
@@ -113,9 +120,12 @@ impl Query {
             )
             .with_hint("Give the folder as `path` and a pattern from there."));
         }
-        let glob =
-            GlobBuilder::new(pattern).literal_separator(true).case_insensitive(self.ignore_case).build();
-        glob.map(|glob| glob.compile_matcher()).map_err(|error| {
+        // No name holds a slash, and where none is to be kept out a pattern like `*.rs` is found by the ending alone.
+        let glob = GlobBuilder::new(pattern)
+            .literal_separator(!self.is_of_names())
+            .case_insensitive(self.ignore_case)
+            .build();
+        glob.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|error| {
             Refusal::invalid_value("/pattern", format!("the pattern cannot be compiled: {error}"))
                 .with_hint("Write a glob like `*.rs` or `src/**/*.ts`.")
         })
@@ -131,7 +141,7 @@ fn find(held: &Held, path: &str, query: &Query, filter: &Filter, stop: &Stop) ->
     held.folder().map_err(|trouble| failure(&base, trouble))?;
     let refused = |refusal: Refusal| Failure::fatal(refusal.to_string());
     let (matcher, walk) = (query.matcher().map_err(refused)?, filter.walk(&base).map_err(refused)?);
-    let by_name = !query.pattern.contains('/');
+    let by_name = query.is_of_names();
     let limit = query.limit();
     let found = Mutex::new(Found::default());
     walk.run(|| {
@@ -145,7 +155,7 @@ fn find(held: &Held, path: &str, query: &Query, filter: &Filter, stop: &Stop) ->
             if entry.depth() == 0 || !query.wants(&entry) {
                 return WalkState::Continue;
             }
-            let Ok(rel) = entry.path().strip_prefix(base) else { return WalkState::Continue };
+            let Some(rel) = below(base, entry.path()) else { return WalkState::Continue };
             let matches = if by_name { matcher.is_match(entry.file_name()) } else { matcher.is_match(rel) };
             if matches {
                 mine.found.add(rel, limit);
@@ -170,31 +180,47 @@ impl Query {
     }
 }
 
+/// The path below the folder that is walked, which every path of the walk begins with.
+fn below<'p>(base: &Path, path: &'p Path) -> Option<&'p Path> {
+    let rest = path.as_os_str().as_bytes().strip_prefix(base.as_os_str().as_bytes())?;
+    Some(Path::new(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest))))
+}
+
+/// A path whose bytes are in the order of paths: `/` comes before everything a name can hold.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ordered(Box<[u8]>);
+
+impl Ordered {
+    fn of(path: &Path) -> Self {
+        let swap = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
+        Self(path.as_os_str().as_bytes().iter().map(swap).collect())
+    }
+
+    fn path(&self) -> PathBuf {
+        let swap = |byte: &u8| if *byte == 0 { b'/' } else { *byte };
+        OsString::from_vec(self.0.iter().map(swap).collect()).into()
+    }
+}
+
 /// The first paths in order, and how many there are.
 #[derive(Debug, Default)]
 struct Found {
-    paths: Vec<PathBuf>,
+    paths: Vec<Ordered>,
     total: u64,
 }
 
 impl Found {
     fn add(&mut self, rel: &Path, limit: usize) {
         self.total += 1;
-        self.paths.push(rel.to_owned());
+        self.paths.push(Ordered::of(rel));
         if self.paths.len() >= 4 * limit {
-            self.shorten(limit);
-        }
-    }
-
-    fn shorten(&mut self, limit: usize) {
-        if self.paths.len() > limit {
             self.paths.select_nth_unstable(limit);
             self.paths.truncate(limit);
         }
     }
 }
 
-/// What one thread found; handed over when it is done.
+/// What one thread found; put in order and handed over when it is done.
 struct Mine<'a> {
     found: Found,
     all: &'a Mutex<Found>,
@@ -203,21 +229,24 @@ struct Mine<'a> {
 
 impl Drop for Mine<'_> {
     fn drop(&mut self) {
+        self.found.paths.sort_unstable();
+        self.found.paths.truncate(self.limit);
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.total += self.found.total;
         all.paths.append(&mut self.found.paths);
-        all.shorten(self.limit);
     }
 }
 
 fn list(mut found: Found, path: &str, limit: usize) -> String {
-    found.paths.sort_unstable();
-    let mut text = String::new();
-    for rel in found.paths.iter().take(limit) {
-        text.push_str(&named(path, rel));
+    // Not the unstable one: this one sees that each thread's part is in order already.
+    found.paths.sort();
+    found.paths.truncate(limit);
+    let mut text = String::with_capacity(found.paths.iter().map(|path| path.0.len() + 1).sum());
+    for rel in &found.paths {
+        text.push_str(&named(path, &rel.path()));
         text.push('\n');
     }
-    let shown = found.paths.len().min(limit) as u64;
+    let shown = found.paths.len() as u64;
     let _ = match found.total {
         0 => writeln!(text, "[nothing matches]"),
         total if total > shown => {

@@ -58,6 +58,11 @@ impl Analysis {
         self.read_only.is_ok()
     }
 
+    /// True when this stands anywhere in the words of a command, as a program's name or in one.
+    pub fn names(&self, text: &str) -> bool {
+        self.leaves.iter().flat_map(|leaf| &leaf.words).any(|word| word.contains(text))
+    }
+
     fn unknown(why: Why) -> Self {
         let nothing = Leaf::default();
         Self { leaves: vec![nothing], reads: vec![], writes: vec![], hosts: vec![], read_only: Err(why) }

@@ -20,8 +20,9 @@ const QUOTED: usize = 60;
 /// Every violation in words. `names` are the property names the schema knows.
 pub(crate) fn violations(validator: &Validator, value: &Value, names: &[String]) -> Vec<Violation> {
     let (mut told, mut more) = (Vec::new(), 0);
-    for error in validator.iter_errors(value).take(LOOKED_AT) {
-        more += explain(&error, names, &mut told);
+    let errors: Vec<_> = validator.iter_errors(value).take(LOOKED_AT).collect();
+    for error in &errors {
+        more += explain(error, &errors, names, &mut told);
     }
     if more > 0 {
         told.push(Violation {
@@ -34,13 +35,20 @@ pub(crate) fn violations(validator: &Validator, value: &Value, names: &[String])
 }
 
 /// Tells what is wrong for as long as there is room, and says how much more there is.
-fn explain(error: &ValidationError<'_>, names: &[String], told: &mut Vec<Violation>) -> usize {
+fn explain(
+    error: &ValidationError<'_>,
+    all: &[ValidationError<'_>],
+    names: &[String],
+    told: &mut Vec<Violation>,
+) -> usize {
     let room = MOST.saturating_sub(told.len());
     let pointer = error.instance_path().to_string();
     match error.kind() {
         // One error of the validator, and as many violations as there are unknown fields.
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            told.extend(unexpected.iter().take(room).map(|field| unknown_field(&pointer, field, names)));
+            let missing = || missing_beside(error, all);
+            let unknown = unexpected.iter().take(room);
+            told.extend(unknown.map(|field| unknown_field(&pointer, field, missing(), names)));
             unexpected.len().saturating_sub(room)
         }
         _ if room == 0 => 1,
@@ -52,8 +60,27 @@ fn explain(error: &ValidationError<'_>, names: &[String], told: &mut Vec<Violati
     }
 }
 
-fn unknown_field(parent: &str, field: &str, names: &[String]) -> Violation {
-    let near = nearest(field, names.iter().map(String::as_str)).map(str::to_owned);
+/// The required fields that are missing where this error is.
+fn missing_beside<'a>(
+    error: &'a ValidationError<'_>,
+    all: &'a [ValidationError<'_>],
+) -> impl Iterator<Item = &'a str> {
+    let beside = all.iter().filter(|other| other.instance_path() == error.instance_path());
+    beside.filter_map(|other| match other.kind() {
+        Kind::Required { property } => property.as_str(),
+        _ => None,
+    })
+}
+
+/// A missing field that this one is short for was meant; else the one that is nearest.
+fn unknown_field<'a>(
+    parent: &str,
+    field: &str,
+    mut missing: impl Iterator<Item = &'a str>,
+    names: &[String],
+) -> Violation {
+    let meant = missing.find(|name| is_short_for(field, name));
+    let near = meant.or_else(|| nearest(field, names.iter().map(String::as_str))).map(str::to_owned);
     let message = match &near {
         Some(near) => format!("there is no field {:?}; did you mean {near:?}?", shorten(field, QUOTED)),
         None => format!("there is no field {:?}; remove it", shorten(field, QUOTED)),
@@ -134,6 +161,14 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         })
         .min()
         .map(|(_, candidate)| candidate)
+}
+
+/// True for `cmd` and `command`: the same beginning, and every letter in order.
+fn is_short_for(short: &str, name: &str) -> bool {
+    let mut rest = name.chars();
+    let in_order = short.chars().all(|c| rest.any(|other| other.eq_ignore_ascii_case(&c)));
+    let begins = |text: &str| text.chars().next().map(|c| c.to_ascii_lowercase());
+    in_order && short.len() > 1 && begins(short) == begins(name)
 }
 
 /// Every property name that stands anywhere in a schema.
