@@ -207,8 +207,14 @@ impl Drop for Served {
 
 /// A world whose own file names this program, on mocks, as the server `up`.
 fn with_server(world: &World, command: &[&str]) {
+    with_server_set(world, command, "");
+}
+
+/// The same, with more lines in its entry.
+fn with_server_set(world: &World, command: &[&str], settings: &str) {
     let (program, args) = command.split_first().unwrap();
-    let config = format!("[mcp.servers.up]\ncommand = {program:?}\nargs = {args:?}\ntrust = true\n");
+    let config =
+        format!("[mcp.servers.up]\ncommand = {program:?}\nargs = {args:?}\ntrust = true\n{settings}");
     let folder = world.path().join(".config/tollgate");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("tollgate.toml"), config).unwrap();
@@ -264,36 +270,37 @@ fn over_http_the_tools_of_a_server_are_judged_asked_about_cut_and_recorded() {
 
 #[test]
 fn a_gateway_that_is_killed_leaves_no_server_behind() {
+    killed_with_server("");
+}
+
+#[test]
+fn a_gateway_that_is_killed_leaves_no_server_of_the_sandbox_behind() {
+    killed_with_server("sandbox = true\n");
+}
+
+fn killed_with_server(settings: &str) {
     let world = World::with(&mocks());
+    if !settings.is_empty() && world.run(&["doctor", "--json"]).json()["sandbox"]["level"] == "L1" {
+        eprintln!("skipped: a server of the sandbox: this machine has none");
+        return;
+    }
     let mocks = world.path().join("mocks.json");
     // It answers as a server does, and when its input ends it goes on for ever.
     let script = world.file("stubborn.sh", "\"$@\"\nwhile true; do sleep 1; done\n");
-    let own = env!("CARGO_BIN_EXE_tollgate");
-    with_server(
-        &world,
-        &[
-            "/bin/sh",
-            script.to_str().unwrap(),
-            own,
-            "mcp",
-            "--mocks",
-            mocks.to_str().unwrap(),
-            "--allow",
-            "*",
-            "--no-store",
-        ],
-    );
+    let (own, word) = (env!("CARGO_BIN_EXE_tollgate"), script.to_str().unwrap().to_owned());
+    let mocks = mocks.to_str().unwrap();
+    let command = ["/bin/sh", &word, own, "mcp", "--mocks", mocks, "--allow", "*", "--no-store"];
+    with_server_set(&world, &command, settings);
     let mut served = Served::start(&world, &["--allow", "@up/*"]);
     assert_eq!(text(&served.post(&stateless(call(1, "up__look"), json!({})))), "seen");
-    let behind = with_word(script.to_str().unwrap());
-    assert!(!behind.is_empty(), "the server runs");
+    assert!(!with_word(&word).is_empty(), "the server runs");
     served.process.kill().unwrap();
     served.process.wait().unwrap();
     let until = Instant::now() + Duration::from_secs(10);
-    while !with_word(script.to_str().unwrap()).is_empty() && Instant::now() < until {
+    while !with_word(&word).is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(with_word(script.to_str().unwrap()), Vec::<u32>::new());
+    assert_eq!(with_word(&word), Vec::<u32>::new());
 }
 
 /// The processes with this word on their command line.
