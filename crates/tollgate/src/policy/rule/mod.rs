@@ -7,6 +7,7 @@ use crate::tool::{Access, Resource, ToolSpec};
 
 mod words;
 mod command;
+mod unclear;
 mod path;
 mod host;
 mod args;
