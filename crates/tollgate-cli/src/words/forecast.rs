@@ -4,7 +4,7 @@ use tollgate::{
     Effects, Explanation, Foreseen, Refusal,
     outcome::{Phase, RefusalCode},
     policy::{Decision, Reach},
-    tool::{Access, Concurrency, Resource},
+    tool::{Access, Concurrency, Part, Resource},
 };
 
 use super::{answer::way_on, entry, visible};
@@ -122,6 +122,15 @@ pub(crate) fn touched(resource: &Resource) -> String {
         Resource::Path { path, access: Access::Write } => format!("writes {}", path.display()),
         Resource::Host { host } => format!("host {host}"),
         Resource::Command { command } => format!("command {}", command.join(" ")),
+        Resource::Unclear { unclear } if unclear.is_empty() => "a command only known when it runs".to_owned(),
+        Resource::Unclear { unclear } => {
+            let part = |part: &Part| match part {
+                Part::Word(word) => word.clone(),
+                Part::Files(start) | Part::Begins(start) | Part::Splits(start) => format!("{start}…"),
+            };
+            let words = unclear.iter().map(part).collect::<Vec<_>>().join(" ");
+            format!("a command only known when it runs: {words}")
+        }
         Resource::Key { key } => format!("key {key}"),
     }
 }

@@ -13,7 +13,7 @@ use crate::shell::{Analysis, analyse};
 pub(super) fn of(command: &str, folder: Option<&str>, home: Option<&Path>) -> Effects {
     let analysis = analyse(command);
     let mut effects = if analysis.is_read_only() { Effects::reading() } else { Effects::worst() };
-    let Analysis { leaves, reads, writes, hosts, .. } = analysis;
+    let Analysis { leaves, unclear, reads, writes, hosts, .. } = analysis;
     let from = |path: String| -> PathBuf {
         match (path.strip_prefix('~'), home) {
             (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
@@ -22,6 +22,7 @@ pub(super) fn of(command: &str, folder: Option<&str>, home: Option<&Path>) -> Ef
     };
     let touched = |access| move |path| Resource::Path { path, access };
     effects.touches.extend(leaves.into_iter().map(|leaf| Resource::Command { command: leaf.words }));
+    effects.touches.extend(unclear.into_iter().map(|unclear| Resource::Unclear { unclear }));
     if let Some(folder) = folder {
         effects.touches.push(touched(Access::Read)(folder.into()));
     }
@@ -30,3 +31,7 @@ pub(super) fn of(command: &str, folder: Option<&str>, home: Option<&Path>) -> Ef
     effects.touches.extend(hosts.into_iter().map(|host| Resource::Host { host }));
     effects
 }
+
+#[cfg(test)]
+#[path = "effects_tests.rs"]
+mod tests;

@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 
+use tollgate::tool::Part;
+
 use super::{Why, text, walk::Walk};
 
 /// Everything that is known about one command line.
@@ -9,6 +11,9 @@ use super::{Why, text, walk::Walk};
 pub struct Analysis {
     /// The simple commands at any depth, in the order they stand.
     pub leaves: Vec<Leaf>,
+    /// Commands of which some words are only known when they run, as far as those are known; beside the leaf that stands as
+    /// it is written. One without words could be any command.
+    pub unclear: Vec<Vec<Part>>,
     /// Files and folders that are read, as named, from the working folder; `~` stands for the home folder.
     pub reads: Vec<String>,
     /// Files and folders that are made, changed or removed, as far as the words tell.
@@ -65,7 +70,8 @@ impl Analysis {
 
     fn unknown(why: Why) -> Self {
         let nothing = Leaf::default();
-        Self { leaves: vec![nothing], reads: vec![], writes: vec![], hosts: vec![], read_only: Err(why) }
+        let (unclear, reads, writes, hosts) = Default::default();
+        Self { leaves: vec![nothing], unclear, reads, writes, hosts, read_only: Err(why) }
     }
 }
 

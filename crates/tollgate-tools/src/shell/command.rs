@@ -1,5 +1,6 @@
 //! A simple command: variables before it, its words, its redirections.
 
+use tollgate::tool::Part;
 use tree_sitter::Node;
 
 use super::{
@@ -52,6 +53,11 @@ impl Walk<'_> {
         if !steering.is_empty() {
             // A rule that allows the command alone does not allow it with these.
             let shown = words.iter().map(|word| word.shown().to_owned());
+            // Git takes settings from variables too, and a setting can give a command another name.
+            let named = words[0].text().is_some_and(|name| name == "git" || name.ends_with("/git"));
+            if named && steering.iter().any(|text| text.starts_with("GIT_CONFIG")) {
+                self.unclear.push(vec![Part::Word("git".to_owned()), Part::Splits(String::new())]);
+            }
             self.leaves.push(Leaf { words: steering.into_iter().chain(shown).collect() });
         }
         let judged = self.judge(&words);

@@ -17,6 +17,7 @@ impl Walk<'_> {
             self.leaf(words);
             return Err(name.dynamic());
         };
+        self.only_known_later(name, rest);
         if let Some(found) = wrapper::unwrap(name, rest) {
             return self.wrapped(words, found);
         }
@@ -39,6 +40,7 @@ impl Walk<'_> {
 
     /// A program that starts the one in its words.
     fn wrapped(&mut self, words: &[Word], found: wrapper::Unwrapped<'_>) -> Result<(), Why> {
+        self.filled(words, &found);
         match found {
             wrapper::Unwrapped::Transparent { inner, outside } => {
                 let judged = self.judge(inner);
@@ -62,7 +64,7 @@ impl Walk<'_> {
             }
             wrapper::Unwrapped::Script { text, why } => {
                 self.leaf(words);
-                self.inner_script(text);
+                self.inner_script(&text);
                 Err(why)
             }
         }
@@ -72,6 +74,7 @@ impl Walk<'_> {
     fn inner_script(&mut self, text: &str) {
         let inner = super::analysis::analyse_inside(text, self.scripts + 1);
         self.leaves.extend(inner.leaves);
+        self.unclear.extend(inner.unclear);
         self.writes.extend(inner.writes);
         self.reads.extend(inner.reads);
         self.hosts.extend(inner.hosts);
@@ -79,6 +82,9 @@ impl Walk<'_> {
 
     fn leaf(&mut self, words: &[Word]) {
         self.leaves.push(Leaf { words: words.iter().map(|word| word.shown().to_owned()).collect() });
+        if words.iter().any(|word| word.text().is_none()) {
+            self.unclear.push(words.iter().map(Word::part).collect());
+        }
     }
 
     fn program_with(&mut self, program: &'static Program, name: &str, words: &[Word]) -> Result<(), Why> {

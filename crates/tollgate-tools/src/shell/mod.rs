@@ -19,6 +19,7 @@ mod control;
 mod redirect;
 mod condition;
 mod judge;
+mod later;
 mod wrapper;
 mod options;
 mod reach;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use tollgate::tool::Part;
 use tree_sitter::Node;
 
 use super::{
@@ -13,6 +14,7 @@ use super::{
 pub(super) struct Walk<'s> {
     source: &'s str,
     pub(super) leaves: Vec<Leaf>,
+    pub(super) unclear: Vec<Vec<Part>>,
     pub(super) reads: Vec<String>,
     pub(super) writes: Vec<String>,
     pub(super) hosts: Vec<String>,
@@ -40,6 +42,7 @@ impl<'s> Walk<'s> {
         Self {
             source,
             leaves: Vec::new(),
+            unclear: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
             hosts: Vec::new(),
@@ -64,8 +67,9 @@ impl<'s> Walk<'s> {
             unique(list);
         }
         unique(&mut self.leaves);
-        let Self { leaves, reads, writes, hosts, why, .. } = self;
-        Analysis { leaves, reads, writes, hosts, read_only: why.map_or(Ok(()), Err) }
+        unique(&mut self.unclear);
+        let Self { leaves, unclear, reads, writes, hosts, why, .. } = self;
+        Analysis { leaves, unclear, reads, writes, hosts, read_only: why.map_or(Ok(()), Err) }
     }
 
     pub(super) fn slice(&self, node: Node<'_>) -> &'s str {

@@ -1,5 +1,7 @@
 //! Programs that start another one: those that change nothing about it are taken off, the others are not known.
 
+use std::borrow::Cow;
+
 use super::{Why, options::Parsed, table, word::Word};
 
 /// What a wrapper runs.
@@ -11,7 +13,7 @@ pub(super) enum Unwrapped<'a> {
     /// The inner command, run with other rights, at another time, or with other words.
     Opaque { inner: &'a [Word], why: Why },
     /// A script in one word.
-    Script { text: &'a str, why: Why },
+    Script { text: Cow<'a, str>, why: Why },
 }
 
 /// Wrappers whose inner command begins after their options and a number of words.
@@ -107,15 +109,12 @@ pub(super) fn unwrap<'a>(name: &str, words: &'a [Word]) -> Option<Unwrapped<'a>>
         "command" => return Some(command(words)),
         "env" => return Some(env(words, trusted)),
         "find" | "fd" | "fdfind" => return executes(words).map(opaque),
-        "eval" | "trap" => return Some(script(words.first(), own)),
+        "eval" => return Some(joined(words, own)),
+        "trap" => return Some(script(words.first(), own)),
         _ => {}
     }
-    if SHELLS.contains(&own) {
-        let flag = |word: &Word| {
-            word.text()
-                .is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('c'))
-        };
-        let at = words.iter().position(flag)?;
+    if is_shell(own) {
+        let at = words.iter().position(|word| word.text().is_some_and(is_script_flag))?;
         return Some(script(words.get(at + 1), own));
     }
     if own == "xargs" {
@@ -130,10 +129,29 @@ pub(super) fn unwrap<'a>(name: &str, words: &'a [Word]) -> Option<Unwrapped<'a>>
     Some(opaque(after_options(words, *before)))
 }
 
+/// A program that runs commands as this shell does.
+pub(super) fn is_shell(own: &str) -> bool {
+    SHELLS.contains(&own)
+}
+
+/// `-c`, alone or among others.
+pub(super) fn is_script_flag(text: &str) -> bool {
+    text.starts_with('-') && !text.starts_with("--") && text.contains('c')
+}
+
+/// All words, as `eval` reads them.
+fn joined<'a>(words: &'a [Word], own: &str) -> Unwrapped<'a> {
+    let why = Why::Runs(own.to_owned());
+    match words.iter().map(Word::text).collect::<Option<Vec<_>>>() {
+        Some(texts) if !texts.is_empty() => Unwrapped::Script { text: texts.join(" ").into(), why },
+        _ => Unwrapped::Opaque { inner: &[], why },
+    }
+}
+
 fn script<'a>(word: Option<&'a Word>, own: &str) -> Unwrapped<'a> {
     let why = Why::Runs(own.to_owned());
     match word.and_then(Word::text) {
-        Some(text) => Unwrapped::Script { text, why },
+        Some(text) => Unwrapped::Script { text: text.into(), why },
         None => Unwrapped::Opaque { inner: &[], why },
     }
 }

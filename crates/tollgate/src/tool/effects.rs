@@ -58,11 +58,33 @@ pub enum Resource {
         /// Program and words, wrappers already taken off.
         command: Vec<String>,
     },
+    /// A command of which some words are only known when it runs.
+    ///
+    /// It stands beside the command as it is written, for the rules that tighten: where one of them could mean it, a
+    /// person says.
+    Unclear {
+        /// Program and words, as far as they are known; empty where nothing is.
+        unclear: Vec<Part>,
+    },
     /// Anything else two calls could collide on.
     Key {
         /// The name of the thing.
         key: String,
     },
+}
+
+/// A word of a command, as far as it is known before it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Exactly this.
+    Word(String),
+    /// Names of files that match, with `*` for any text and `?` for one character.
+    Files(String),
+    /// One word that begins with this.
+    Begins(String),
+    /// Words of which the first begins with this; none at all where that is empty.
+    Splits(String),
 }
 
 /// What is done to a path.

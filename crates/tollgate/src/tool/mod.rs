@@ -22,7 +22,7 @@ mod erased;
 pub use builder::{DynTool, ToolBuilder};
 pub use cx::Cx;
 pub use declared::input_schema;
-pub use effects::{Access, Concurrency, Effects, Resource};
+pub use effects::{Access, Concurrency, Effects, Part, Resource};
 pub(crate) use erased::{Erased, erase};
 pub use name::{BadName, CallId, Caller, IdempotencyKey, MAX_NAME, Origin, Route, RunId, ToolId, ToolName};
 pub use peer::{Answers, Peer, PeerFault, PeerRequest, Requests};

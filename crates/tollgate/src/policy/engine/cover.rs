@@ -62,7 +62,7 @@ impl Case<'_> {
         let resources = &self.query.effects.touches;
         let commands = resources.iter().any(|resource| matches!(resource, Resource::Command { .. }));
         let unmet = resources.iter().zip(self.touches).find(|(resource, hits)| {
-            !matches!(resource, Resource::Key { .. })
+            !matches!(resource, Resource::Key { .. } | Resource::Unclear { .. })
                 && hits.grant.or(hits.allow).is_none()
                 && !self.is_said(resource)
         });
@@ -78,6 +78,7 @@ impl Case<'_> {
             }
             Resource::Host { host } => format!("the host {host:?}"),
             Resource::Key { key } => format!("the key {key:?}"),
+            Resource::Unclear { .. } => return None,
         };
         let reason = format!("no rule allows {what}");
         Some(Verdict { decision: Decision::Ask, rule: None, reason: Some(reason.into()), protected: None })
@@ -126,6 +127,8 @@ impl Case<'_> {
     fn goes_along(&self, resource: &Resource, commands: bool) -> bool {
         match resource {
             Resource::Command { .. } => false,
+            // The command as it is written stands beside it.
+            Resource::Unclear { .. } => true,
             Resource::Key { .. } => commands || self.query.effects.read_only,
             Resource::Path { path, access: Access::Read } if commands => {
                 self.is_said(resource) || inside_roots(path, self.query.scope)
@@ -147,7 +150,7 @@ impl Case<'_> {
                 path.as_os_str() == word.as_str() || path.as_os_str() == value
             }),
             Resource::Host { host } => words.any(|word| word.contains(host.as_str())),
-            Resource::Command { .. } | Resource::Key { .. } => false,
+            Resource::Command { .. } | Resource::Unclear { .. } | Resource::Key { .. } => false,
         }
     }
 }

@@ -121,7 +121,7 @@ impl Engine {
         if let Some(verdict) = self.protected(query, &widening) {
             return verdict;
         }
-        if prepared.shellish && case.unclear() {
+        if prepared.shellish && (case.unclear() || self.could_be_guarded(query)) {
             return Verdict::by_default(Decision::Ask, "what it would run cannot be told from the call");
         }
         match whole.grant.or(whole.allow).or_else(|| case.allowed()) {
@@ -132,6 +132,19 @@ impl Engine {
                 default => case.unmet().unwrap_or(default),
             },
         }
+    }
+
+    /// True when a command that is only known when it runs could be one that a rule asks about or denies.
+    fn could_be_guarded(&self, query: &Query<'_>) -> bool {
+        query.effects.touches.iter().any(|resource| {
+            let Resource::Unclear { unclear } = resource else { return false };
+            self.touched.guarding().any(|id| {
+                let rule = self.rule(id);
+                let could =
+                    matches!(&rule.touch, Some(Touch::Command(pattern)) if pattern.could_mean(unclear));
+                could && rule.speaks_of(query.tool) && rule.holds(query)
+            })
+        })
     }
 
     /// What is guarded even where its folder is allowed, unless a rule that lets it names it.

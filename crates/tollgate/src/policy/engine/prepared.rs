@@ -11,7 +11,7 @@ use crate::{
     policy::{
         Pattern, Query, Rule,
         index::GlobIndex,
-        rule::{Anchor, Located, Matcher, Test},
+        rule::{Anchor, Located, Matcher, Test, unnamed},
     },
     tool::{ToolName, ToolSpec},
 };
@@ -54,6 +54,7 @@ struct Argument {
     globs: GlobIndex,
     top: GlobIndex,
     working: GlobIndex,
+    paths: bool,
 }
 
 impl Named {
@@ -137,6 +138,9 @@ impl Conditional {
         for argument in &self.arguments {
             if let Some(value) = query.args.get(&argument.name) {
                 argument.candidates(value, query, found);
+                if argument.paths {
+                    unnamed(query).for_each(|path| argument.on_path(&path, found));
+                }
             }
         }
         if !self.arguments.is_empty() {
@@ -179,6 +183,7 @@ impl Argument {
             globs: GlobIndex::new(globs),
             top: GlobIndex::new(paths(&Anchor::Top)),
             working: GlobIndex::new(paths(&Anchor::Working)),
+            paths: matchers().any(|(matcher, _)| matches!(matcher, Matcher::Path(_))),
         }
     }
 
@@ -192,10 +197,14 @@ impl Argument {
         found.extend(self.exact.get(text).into_iter().flatten());
         self.globs.candidates(text, found);
         if let Some(path) = Located::new(query.scope.cwd(), std::path::Path::new(text)) {
-            self.top.candidates(&path.absolute, found);
-            if let Some(relative) = &path.relative {
-                self.working.candidates(relative, found);
-            }
+            self.on_path(&path, found);
+        }
+    }
+
+    fn on_path(&self, path: &Located, found: &mut Vec<u32>) {
+        self.top.candidates(&path.absolute, found);
+        if let Some(relative) = &path.relative {
+            self.working.candidates(relative, found);
         }
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Touched {
     host_globs: Vec<u32>,
     programs: Map<Box<str>, Program>,
     any_program: Vec<u32>,
+    /// Rules over commands that tighten.
+    guarding: Vec<u32>,
 }
 
 /// Rules over one program, by a word that is written out in them.
@@ -52,6 +54,9 @@ impl Touched {
             ..Self::default()
         };
         for (id, rule) in all() {
+            if matches!(rule.touch, Some(Touch::Command(_))) && !rule.stance.widens() {
+                touched.guarding.push(id);
+            }
             match &rule.touch {
                 Some(Touch::Host(pattern)) => match pattern.key() {
                     Some(name) => touched.hosts.entry(name.into()).or_default().push(id),
@@ -71,6 +76,10 @@ impl Touched {
             }
         }
         touched
+    }
+
+    pub(super) fn guarding(&self) -> impl Iterator<Item = u32> {
+        self.guarding.iter().copied()
     }
 
     pub(super) fn candidates(&self, resource: &Resource, query: &Query<'_>, found: &mut Vec<u32>) {
@@ -105,7 +114,7 @@ impl Touched {
                     }
                 }
             }
-            Resource::Path { .. } | Resource::Key { .. } => {}
+            Resource::Path { .. } | Resource::Key { .. } | Resource::Unclear { .. } => {}
         }
         found.sort_unstable();
         found.dedup();

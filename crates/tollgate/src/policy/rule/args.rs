@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{HostPattern, Located, PathPattern, Reading, host::host_of};
 use crate::{
     policy::{Query, pattern::glob},
-    tool::Access,
+    tool::{Access, Resource},
 };
 
 /// One argument and what it must be.
@@ -140,17 +140,47 @@ impl Matcher {
                 Value::String(text) => glob(pattern, text),
                 _ => written().is_some_and(|text| glob(pattern, &text)),
             },
-            // A rule that widens must hold for whatever is done there, so that no folder itself slips in.
-            Self::Path(pattern) => value.as_str().is_some_and(|text| {
-                Located::new(query.scope.cwd(), Path::new(text))
-                    .is_some_and(|path| pattern.matches(&path, Access::Write, reading))
-            }),
+            Self::Path(pattern) => value.as_str().is_some_and(|text| on_path(pattern, text, query, reading)),
             Self::Range { min, max } => value.as_f64().is_some_and(|number| (*min..=*max).contains(&number)),
             Self::Host(pattern) => {
                 value.as_str().and_then(host_of).is_some_and(|host| pattern.matches(&host, reading))
             }
             Self::Regex(regex) => written().is_some_and(|text| regex.is_match(&text)),
         }
+    }
+}
+
+/// A path as it is written, and where it really leads: a link in it makes the call touch another one than it names.
+fn on_path(pattern: &PathPattern, text: &str, query: &Query<'_>, reading: Reading) -> bool {
+    // A rule that widens must hold for whatever is done there, so that no folder itself slips in.
+    let means = |path: &Located| pattern.matches(path, Access::Write, reading);
+    let written = Located::new(query.scope.cwd(), Path::new(text)).is_some_and(|path| means(&path));
+    match reading {
+        Reading::Narrow => written && unnamed(query).all(|path| means(&path)),
+        Reading::Wide => written || unnamed(query).any(|path| means(&path)),
+    }
+}
+
+/// Paths that the call touches and none of its arguments says.
+pub(crate) fn unnamed(query: &Query<'_>) -> impl Iterator<Item = Located> {
+    let located = |path: &Path| Located::new(query.scope.cwd(), path);
+    let touched = query.effects.touches.iter().filter_map(move |resource| match resource {
+        Resource::Path { path, .. } => located(path),
+        _ => None,
+    });
+    touched.filter(move |path| {
+        !says(query.args, &|text| {
+            located(Path::new(text)).is_some_and(|named| named.absolute == path.absolute)
+        })
+    })
+}
+
+fn says(value: &Value, is: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => is(text),
+        Value::Array(items) => items.iter().any(|item| says(item, is)),
+        Value::Object(map) => map.values().any(|item| says(item, is)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

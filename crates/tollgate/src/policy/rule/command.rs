@@ -87,7 +87,7 @@ impl CommandPattern {
         self.open
     }
 
-    fn is_program(&self, program: &str, reading: Reading) -> bool {
+    pub(super) fn is_program(&self, program: &str, reading: Reading) -> bool {
         let wanted = &self.program;
         if wanted.text.contains('/') {
             return word_matches(wanted, program);
@@ -142,7 +142,7 @@ impl CommandPattern {
     }
 }
 
-fn note(states: &mut Vec<(usize, bool)>, state: (usize, bool)) {
+pub(super) fn note(states: &mut Vec<(usize, bool)>, state: (usize, bool)) {
     if !states.contains(&state) {
         states.push(state);
     }
@@ -152,16 +152,16 @@ fn is_star(word: &Word) -> bool {
     word.text == "*" && !word.literal
 }
 
-fn is_wild(word: &Word) -> bool {
+pub(super) fn is_wild(word: &Word) -> bool {
     !word.literal && word.text.contains(['*', '?'])
 }
 
-fn word_matches(wanted: &Word, word: &str) -> bool {
+pub(super) fn word_matches(wanted: &Word, word: &str) -> bool {
     if wanted.literal { wanted.text == word } else { glob(&wanted.text, word) }
 }
 
 /// An option, or a tool chain as `cargo +nightly` has it.
-fn is_option(word: &str) -> bool {
+pub(super) fn is_option(word: &str) -> bool {
     (word.starts_with('-') && word.len() > 1) || (word.starts_with('+') && word.len() > 1)
 }
 

@@ -7,6 +7,7 @@ use crate::tool::{Access, Resource, ToolSpec};
 
 mod words;
 mod command;
+mod unclear;
 mod path;
 mod host;
 mod args;
@@ -15,7 +16,7 @@ mod wider;
 #[cfg(test)]
 mod wider_tests;
 
-pub(crate) use args::{ArgMatcher, Matcher, Pointer, Test};
+pub(crate) use args::{ArgMatcher, Matcher, Pointer, Test, unnamed};
 pub(crate) use command::CommandPattern;
 pub(crate) use host::{HostPattern, normal as host_name};
 pub use parse::BadRule;
