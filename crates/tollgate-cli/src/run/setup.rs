@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tollgate::{Registry, tool::RunId};
 use tollgate_agent::{
-    Agent, AgentBuilder, Desk, Limits, Person, Role as AgentRole, Teller,
+    Agent, AgentBuilder, Desk, DeskBuilder, Limits, Person, Role as AgentRole, Teller,
     model::{ErrorKind, Model, ModelError},
     provider::Streaming,
     session::{SessionFolder, Summary},
@@ -220,11 +220,20 @@ fn limits(budget: Budget, shared: &Shared) -> Limits {
 /// The agent's own tools, with every role it may send out.
 fn desk(settings: &Settings, reach: &Arc<Reach>, person: Arc<dyn Person>) -> Desk {
     let reach = reach.clone();
-    let mut desk = Desk::builder().person(person).models(Arc::new(move |name: &str| {
+    let desk = Desk::builder().person(person).models(Arc::new(move |name: &str| {
         reach
             .model(name)
             .map_err(|fault| ModelError::new(ErrorKind::BadName, fault.message).with_hint(fault.hint))
     }));
+    with_roles(desk, settings)
+}
+
+/// The same with nobody to ask and no model to send to, for whoever only looks at what agents are shown.
+pub(crate) fn shown_desk(settings: &Settings) -> Desk {
+    with_roles(Desk::builder(), settings)
+}
+
+fn with_roles(mut desk: DeskBuilder, settings: &Settings) -> Desk {
     for (name, role) in &settings.roles {
         let usual = Limits::default();
         desk = desk.role(

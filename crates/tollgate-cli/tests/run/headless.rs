@@ -163,3 +163,32 @@ fn a_run_that_nobody_reads_any_more_is_brought_to_an_end() {
         assert!(began.elapsed().as_secs() < 10, "{how:?}: it did not go on talking to nobody");
     }
 }
+
+#[test]
+fn a_recorded_run_is_replayed_on_the_agent_s_own_route_and_what_is_gone_is_counted_apart() {
+    let write = json!({"path": "b.txt", "content": "x"});
+    let (provider, world) = (
+        Provider::saying([
+            Say::text("")
+                .call_with("c1", "read_file", &json!({"path": "a.txt"}))
+                .call_with("c2", "write", &write)
+                .call_with("c3", "todo", &json!({"items": [{"text": "it", "state": "done"}]})),
+            Say::text("Done."),
+        ]),
+        world(),
+    );
+    assert_eq!(provider.run(&world, &["do it", "--print"]).code, Some(0));
+    for replay in [&["policy", "replay", "--strict"][..], &["trace", "replay"]] {
+        let ran = world.run(replay);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.err.contains("0 of 3 calls") && !ran.out.contains('≠'), "{ran:?}");
+    }
+    // What would be let through now says by what.
+    let ran = world.run(&["policy", "replay", "--allow", "write(./**)"]);
+    assert!(ran.out.contains("then ask, now allow  ") && ran.out.contains("write(./**)"), "{ran:?}");
+    // On tools that are others now, nothing can be said of those that are gone.
+    world.file("mocks.json", json!({"tools": []}).to_string());
+    let ran = world.run(&["policy", "replay", "--strict", "--mocks", "mocks.json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("2 cannot be judged here"), "{ran:?}");
+}
