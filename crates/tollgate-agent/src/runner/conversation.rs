@@ -30,7 +30,7 @@ pub struct Conversation {
     pub(super) control: Arc<Control>,
     pub(super) run: Run,
     pub(super) meter: Arc<Meter>,
-    /// Steps of the calls, for whoever watches; only the outermost agent reads them.
+    /// Steps of the calls, for whoever watches.
     pub(super) steps: Option<Subscription>,
     /// Time that went by while a person was asked.
     pub(super) patience: super::watch::Patience,
@@ -92,7 +92,7 @@ impl Conversation {
         if let Some(parent) = &config.parent {
             parent.control.adopt(&control);
         }
-        let watches = (config.teller.is_some() || config.limits.ms.is_some()) && config.parent.is_none();
+        let watches = config.teller.is_some() || config.limits.ms.is_some();
         Self {
             projection: Projection::new(config.model.provider(), config.model.name()),
             offers: Offers::default(),
@@ -301,9 +301,12 @@ impl Conversation {
     }
 
     pub(super) fn event(&self, what: What) {
+        self.event_of(self.machine.turn_under_way(), what);
+    }
+
+    pub(super) fn event_of(&self, turn: u32, what: What) {
         if let Some(teller) = &self.config.teller {
             let agent = self.config.scope.agent.clone();
-            let turn = self.machine.turn();
             teller.tell(AgentEvent { run: self.id.clone(), agent, turn, what });
         }
     }

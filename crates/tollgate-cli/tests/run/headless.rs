@@ -34,6 +34,15 @@ fn json_is_one_event_a_line_and_every_event_and_field_is_documented() {
     assert_eq!(names.last(), Some(&"stopped"));
     let last = events.last().unwrap();
     assert_eq!((&last["stop"]["reason"], &last["text"]), (&json!("done"), &json!("It says **one**.")));
+    let of_turn = |turn: u32| -> Vec<&str> {
+        let of = events.iter().filter(|event| event["turn"] == turn);
+        of.map(|event| event["event"].as_str().unwrap()).filter(|name| name.starts_with("call_")).collect()
+    };
+    assert_eq!(of_turn(1), ["call_proposed", "call_started", "call_settled"], "{}", ran.out);
+    let turns: Vec<_> = events.iter().map(|event| event["turn"].as_u64().unwrap()).collect();
+    assert!(turns.is_sorted() && turns[0] == 1 && turns[turns.len() - 1] == 2, "{turns:?}");
+    let texts: Vec<_> = events.iter().filter(|event| event["event"] == "text").collect();
+    assert_eq!((&texts[0]["turn"], &texts[texts.len() - 1]["turn"]), (&json!(1), &json!(2)), "{}", ran.out);
     let runs: HashSet<_> = events.iter().map(|event| event["run"].as_str().unwrap()).collect();
     assert_eq!(runs.len(), 1);
     let docs = include_str!("../../../../docs/run.md");
