@@ -201,3 +201,34 @@ fn a_recorded_run_is_replayed_on_the_agent_s_own_route_and_what_is_gone_is_count
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.err.contains("2 cannot be judged here"), "{ran:?}");
 }
+
+#[test]
+fn where_turns_bring_no_usage_their_texts_stand_apart_and_calls_between_them() {
+    let world = world();
+    let tape = world.path().join("tape.jsonl");
+    let provider = task();
+    assert_eq!(provider.run(&world, &["what?", "--print", "--record", tape.to_str().unwrap()]).code, Some(0));
+    let text = std::fs::read_to_string(&tape).unwrap();
+    let without: String = text
+        .lines()
+        .map(|line| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            without_usage(&mut line);
+            format!("{line}\n")
+        })
+        .collect();
+    std::fs::write(&tape, without).unwrap();
+    let ran = world.run(&["run", "--model", &format!("cassette:{}", tape.display()), "what?"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "I look.\nIt says **one**.\n"), "{ran:?}");
+}
+
+fn without_usage(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.remove("usage");
+            fields.values_mut().for_each(without_usage);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_usage),
+        _ => {}
+    }
+}
