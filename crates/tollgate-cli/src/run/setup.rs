@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tollgate::{Registry, tool::RunId};
 use tollgate_agent::{
-    Agent, AgentBuilder, Desk, DeskBuilder, Limits, Person, Role as AgentRole, Teller,
+    Agent, AgentBuilder, Desk, DeskBuilder, Limits, Person, Role as AgentRole, Stopped, Teller,
     model::{ErrorKind, Model, ModelError},
     provider::Streaming,
     session::{SessionFolder, Summary},
@@ -16,6 +16,7 @@ use super::{
     args::Run,
     instructions::{self, Instructions},
     model::{self, Reach},
+    outcome,
     person::AtTheTerminal,
     sessions,
     settings::{Budget, Role, Settings},
@@ -24,7 +25,7 @@ use super::{
 use crate::{
     args::{Environment, OnAsk, Shared},
     config::Config,
-    exit::Fault,
+    exit::{Exit, Fault},
     mocks::Wanted,
     servers::{Servers, tell_set_aside},
     world::{self, World},
@@ -178,6 +179,12 @@ impl Setup {
             agent = agent.results(Arc::new(results));
         }
         agent.build()
+    }
+
+    /// True where nothing came of a session that this run began, and nothing will: what the command line, the
+    /// environment or a file says must be put right first, and then the task is given again.
+    pub(crate) fn is_void(&self, stopped: &Stopped) -> bool {
+        self.taken_up.is_none() && stopped.spent.turns == 0 && outcome::exit(&stopped.reason) == Exit::Usage
     }
 
     /// The id of the session: the one that is taken up, or a new one.

@@ -247,7 +247,7 @@ impl Course {
     }
 
     fn tools(&self) -> String {
-        let names = self.setup.world.loaded.registry.specs().map(|spec| format!("  {}", spec.id));
+        let names = self.conversation.tools().into_iter().map(|name| format!("  {name}"));
         names.collect::<Vec<_>>().join("\n")
     }
 
@@ -270,7 +270,11 @@ impl Course {
         let Some(stopped) = stopped else {
             return Ended { exit: told_to_leave.unwrap_or(Exit::Done), session };
         };
-        let kept = setup.sessions.is_some().then_some(session.as_str());
+        let mut kept = setup.sessions.as_ref().filter(|_| !setup.is_void(&stopped));
+        if let (None, Some(sessions)) = (kept, &setup.sessions) {
+            kept = sessions.remove(&id).is_err().then_some(sessions);
+        }
+        let kept = kept.map(|_| session.as_str());
         if args.print
             && let Some(text) = stopped.text.as_deref().filter(|_| stopped.reason.is_done())
         {

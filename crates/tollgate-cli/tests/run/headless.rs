@@ -174,6 +174,20 @@ fn a_run_that_nobody_reads_any_more_is_brought_to_an_end() {
 }
 
 #[test]
+fn a_run_without_a_key_leaves_no_session_and_continue_takes_the_one_before() {
+    let (provider, world) = (Provider::saying([Say::text("One."), Say::text("Two.")]), world());
+    assert_eq!(provider.run(&world, &["the work", "--print"]).code, Some(0));
+    let ran = world.run(&["run", "--model", "anthropic:any", "other", "--print"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let listed = world.run(&["run", "--list", "--json"]);
+    assert_eq!(listed.lines().len(), 1, "{listed:?}");
+    let ran = provider.run(&world, &["--continue", "go on", "--print"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Two.\n"), "{ran:?}");
+    assert!(provider.standin.seen()[1].body["messages"].to_string().contains("the work"));
+    provider.is_content();
+}
+
+#[test]
 fn a_recorded_run_is_replayed_on_the_agent_s_own_route_and_what_is_gone_is_counted_apart() {
     let write = json!({"path": "b.txt", "content": "x"});
     let (provider, world) = (
