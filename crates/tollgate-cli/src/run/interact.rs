@@ -56,7 +56,7 @@ pub(crate) async fn read(
     match typed.await? {
         Edited::Text(text) => Some(meaning(&text)),
         Edited::Back => Some(Typed::Nothing),
-        Edited::Stop => Some(Typed::Quit),
+        Edited::Stop | Edited::Interrupt => Some(Typed::Quit),
         Edited::Gone => None,
     }
 }
