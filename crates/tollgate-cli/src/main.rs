@@ -6,6 +6,7 @@ use tollgate_tools::process::{ON_A_LEASH, become_leashed};
 
 mod args;
 mod exit;
+mod stop;
 mod words;
 mod mocks;
 mod config;

@@ -81,6 +81,7 @@ impl World {
         let environment = Environment::read();
         let cap = concurrency(&environment)?;
         let mut scope = scope(shared, &environment)?;
+        tollgate_tools::sandbox::sweep(scope.roots());
         let config = Config::load(shared, &environment, scope.cwd())?;
         scope.protection = config.protection();
         scope.interactive = interactive;

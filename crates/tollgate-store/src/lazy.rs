@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use tollgate::{
     BoxFuture,
-    guard::{CallRecord, Claim, End, Fence, Ledger, LedgerFault, Start, Ticket, Written},
-    tool::RunId,
+    guard::{CallRecord, Claim, End, Fence, Ledger, LedgerFault, Recalled, Start, Ticket, Written},
+    tool::{Caller, IdempotencyKey, RunId},
 };
 
 use crate::{Place, Store, StoreError};
@@ -63,6 +63,17 @@ impl Ledger for LazyStore {
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Claim, LedgerFault>> {
         match self.ready() {
             Ok(store) => store.start(start),
+            Err(fault) => Box::pin(std::future::ready(Err(fault))),
+        }
+    }
+
+    fn recall<'a>(
+        &'a self,
+        caller: &'a Caller,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<Recalled>, LedgerFault>> {
+        match self.ready() {
+            Ok(store) => store.recall(caller, key),
             Err(fault) => Box::pin(std::future::ready(Err(fault))),
         }
     }

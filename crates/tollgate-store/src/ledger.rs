@@ -5,14 +5,14 @@ use std::{cell::RefCell, time::Duration};
 use tokio::sync::oneshot;
 use tollgate::{
     BoxFuture, Settled,
-    guard::{CallRecord, Claim, End, Fence, Ledger, LedgerFault, Start, Ticket, Written},
+    guard::{CallRecord, Claim, End, Fence, Ledger, LedgerFault, Recalled, Start, Ticket, Written},
     outcome::Status,
-    tool::RunId,
+    tool::{Caller, IdempotencyKey, RunId},
 };
 
 use crate::{
     Store, StoreError,
-    book::{Claimed, Ended, Ending, State, Tally, Wanted},
+    book::{self, Claimed, Ended, Ending, State, Tally, Wanted},
     clean, failpoint, record,
     writer::Op,
 };
@@ -47,6 +47,20 @@ impl Ledger for Store {
 
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Claim, LedgerFault>> {
         Box::pin(async move { self.claim(start).await.map_err(fault) })
+    }
+
+    fn recall<'a>(
+        &'a self,
+        caller: &'a Caller,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<Recalled>, LedgerFault>> {
+        Box::pin(async move {
+            let (caller, key) = (clean(caller.as_str()), clean(key.as_str()));
+            let me = self.inner.desk.owner();
+            let stored = self.write(move |tx| book::recall(tx, me, (&caller, &key))).await.map_err(fault)?;
+            let settled = stored.map(|stored| restore(&stored)).transpose().map_err(fault)?;
+            Ok(settled.map(Recalled::Ended))
+        })
     }
 
     fn settle<'a>(&'a self, end: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {

@@ -179,9 +179,11 @@ impl RunTrace {
         }) else {
             return;
         };
-        // Ids repeat from turn to turn: the earliest call of that id that has none yet.
+        // Ids repeat from turn to turn: the earliest call of that id that has none yet. The steps of one whose program
+        // ended went with it, and what comes later is another's.
         let id = line.c.as_deref().unwrap_or_default();
-        if let Some(call) = self.calls.iter_mut().find(|call| call.id == id && call.steps.is_empty()) {
+        let lacks = |call: &&mut CallTrace| call.id == id && call.steps.is_empty() && !call.recovered;
+        if let Some(call) = self.calls.iter_mut().find(lacks) {
             call.steps = steps;
         }
     }

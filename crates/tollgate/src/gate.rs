@@ -6,12 +6,15 @@ use arc_swap::ArcSwap;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    call::{Call, Guards, Lane, Proposed, Records},
+    call::{Call, Guards, Lane, Proposed, Records, UNFINISHED},
     catalog::{Loaded, Registry, Snapshot, ToolSearch},
     dispatch::Turn,
     event::{Events, Subscription},
     explain::{Explanation, explain},
-    guard::{BreakerBook, BreakerSettings, Breakers, Ledger, MemoryLedger, Spawner, TokioSpawner},
+    guard::{
+        BreakerBook, BreakerSettings, Breakers, Ledger, LedgerFault, MemoryLedger, Recalled, Spawner,
+        TokioSpawner,
+    },
     hook::{ErasedHook, Hook, Hooks},
     outcome::{Redactor, ResultStore, Settled},
     pipeline::Pipeline,
@@ -96,6 +99,23 @@ impl Tollgate {
         let mut call = Call::propose(call, 0, scope, &self.inner.events);
         call.lane(Lane { start: Some(token.clone()), body: Some(token.clone()), concurrent: false });
         pipeline.run(call).await
+    }
+
+    /// What the ledger knows of a call that brings its key: the answer it has, or `unknown` where it started and never
+    /// ended. `None`: it never started, and may walk. Nothing is run, asked or recorded; for whoever goes on with a
+    /// conversation that was broken off, where a call that had started must not be decided about a second time.
+    pub async fn recall(&self, scope: &Scope, call: &Proposed) -> Result<Option<Settled>, LedgerFault> {
+        let Some(key) = &call.idempotency_key else { return Ok(None) };
+        let recalled = self.pinned().guards.ledger.recall(&scope.caller, key).await?;
+        Ok(recalled.map(|recalled| {
+            let mut settled = match recalled {
+                Recalled::Ended(settled) => settled,
+                Recalled::Unfinished => Settled::lost(call.id.clone(), call.name.as_str(), UNFINISHED),
+            };
+            settled.id = call.id.clone();
+            settled.replayed = true;
+            settled
+        }))
     }
 
     /// Begins a turn: pins the tool list its calls will be judged against.

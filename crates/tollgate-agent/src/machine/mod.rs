@@ -151,6 +151,15 @@ impl Machine {
         self.turn
     }
 
+    /// The number of the turn that something which happens now belongs to, from 1: the one the model is asked for, or
+    /// the latest.
+    pub fn turn_under_way(&self) -> u32 {
+        match self.phase {
+            Phase::Waiting | Phase::Asking { .. } => self.turn + 1,
+            Phase::Calling { .. } | Phase::Approving { .. } | Phase::Ended { .. } => self.turn.max(1),
+        }
+    }
+
     /// True while only calls that change nothing may run.
     pub fn is_planning(&self) -> bool {
         self.plan

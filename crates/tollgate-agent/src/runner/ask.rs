@@ -136,10 +136,12 @@ impl Conversation {
                     None => return broken(ErrorKind::Cut, "the reply ended without its last step"),
                 },
                 Some(answer) = coming.answers.recv() => {
+                    // That it began is told before how it ended.
+                    self.tell_steps();
                     self.event(What::CallSettled { answer: Box::new(answer.clone()) });
                     coming.early.push(answer);
                 }
-                _ = tick.tick(), if !coming.pushed.is_empty() => self.tell_steps(),
+                _ = tick.tick() => self.tell_steps(),
                 () = until(deadline) => return broken(ErrorKind::Cancelled, "the run's time is used up"),
             }
         }
@@ -219,7 +221,8 @@ impl Conversation {
             self.run.purse().charge(tokens, microdollars);
             self.filled.count(tokens, self.machine.history().len());
         }
-        let entry = Turn::of(turn, self.machine.turn() + 1, (provider, model.name()), calls);
+        let number = self.machine.turn() + 1;
+        let entry = Turn::of(turn, number, (provider, model.name()), calls);
         self.fact(Fact::Answered(Box::new(Answered {
             turn: entry,
             stop: turn.stop.clone(),
@@ -228,7 +231,8 @@ impl Conversation {
             microdollars,
         })));
         if let Some(usage) = usage {
-            self.event(What::Usage { usage, microdollars, total: *self.machine.spent() });
+            // The machine may be on its way to the next one.
+            self.event_of(number, What::Usage { usage, microdollars, total: *self.machine.spent() });
         }
     }
 

@@ -7,7 +7,7 @@ use tollgate::{
     Scope,
     event::Subscription,
     guard::{Budget, Run},
-    tool::RunId,
+    tool::{Route, RunId},
 };
 
 use super::{Config, Control, Handle, Meter, offer::Offers};
@@ -30,7 +30,7 @@ pub struct Conversation {
     pub(super) control: Arc<Control>,
     pub(super) run: Run,
     pub(super) meter: Arc<Meter>,
-    /// Steps of the calls, for whoever watches; only the outermost agent reads them.
+    /// Steps of the calls, for whoever watches.
     pub(super) steps: Option<Subscription>,
     /// Time that went by while a person was asked.
     pub(super) patience: super::watch::Patience,
@@ -92,7 +92,7 @@ impl Conversation {
         if let Some(parent) = &config.parent {
             parent.control.adopt(&control);
         }
-        let watches = (config.teller.is_some() || config.limits.ms.is_some()) && config.parent.is_none();
+        let watches = config.teller.is_some() || config.limits.ms.is_some();
         Self {
             projection: Projection::new(config.model.provider(), config.model.name()),
             offers: Offers::default(),
@@ -131,6 +131,19 @@ impl Conversation {
     /// Its id.
     pub fn id(&self) -> &RunId {
         &self.id
+    }
+
+    /// The tools the agent may call now, by the names they go by.
+    pub fn tools(&self) -> Vec<Arc<str>> {
+        let route = self.route().or_else(|| self.config.scope.route.clone());
+        self.config.gate.snapshot().reachable(route.as_ref()).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The route of an agent with a desk.
+    fn route(&self) -> Option<Route> {
+        let post = if self.config.parent.is_some() { Post::SentOut } else { Post::Main };
+        let desk = self.config.desk.as_ref()?;
+        Some(desk.route(post, self.config.role.as_deref(), self.machine.is_planning()))
     }
 
     /// Tells the model something beside the conversation; it is read with the next message.
@@ -277,10 +290,8 @@ impl Conversation {
         scope.turn = turn;
         scope.window = self.config.window().map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
         scope.reading_only = scope.reading_only || self.machine.is_planning();
-        if let Some(desk) = &self.config.desk {
-            let planning = self.machine.is_planning();
-            let post = if self.config.parent.is_some() { Post::SentOut } else { Post::Main };
-            scope.route = Some(desk.route(post, self.config.role.as_deref(), planning));
+        if let Some(route) = self.route() {
+            scope.route = Some(route);
         }
         if let Some(seat) = &self.seat {
             seat.turn(turn);
@@ -301,9 +312,12 @@ impl Conversation {
     }
 
     pub(super) fn event(&self, what: What) {
+        self.event_of(self.machine.turn_under_way(), what);
+    }
+
+    pub(super) fn event_of(&self, turn: u32, what: What) {
         if let Some(teller) = &self.config.teller {
             let agent = self.config.scope.agent.clone();
-            let turn = self.machine.turn();
             teller.tell(AgentEvent { run: self.id.clone(), agent, turn, what });
         }
     }

@@ -1,17 +1,23 @@
 //! Calls that were open when a conversation was left: what is known of them is kept, what is not is said.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt as _;
 use tokio::{sync::mpsc, time::Instant};
-use tollgate::{Proposed, Settled, tool::IdempotencyKey};
+use tollgate::{Proposed, Scope, Settled, tool::IdempotencyKey};
 
 use super::Conversation;
-use crate::machine::{Step, StopReason};
+use crate::{
+    event::What,
+    machine::{Step, StopReason},
+};
 
 impl Conversation {
     /// Answers the calls that have no answer yet.
     ///
-    /// Each walks the whole path again, under the key it had: the ledger knows what it did. A call that was open when
-    /// a process ended whose ledger ended with it may have begun, and is not begun a second time unless it only reads.
+    /// What had begun when the process ended has its answer in the ledger, or is `unknown`; it is told so, and nobody
+    /// is asked about it. What never began walks the whole path, under the key it had. Where no ledger outlived the
+    /// process, or it cannot be read, a call may have begun, and is not begun a second time unless it only reads.
     pub(super) async fn take_up_calls(&mut self) -> Result<(), StopReason> {
         self.config.gate.refresh();
         let turn = self.machine.turn();
@@ -26,22 +32,22 @@ impl Conversation {
         let Step::CallTools { open, .. } = self.machine.next() else { return Ok(()) };
         let open: Vec<_> =
             open.iter().filter(|open| open.answer.is_none()).map(|open| open.call.clone()).collect();
-        let in_doubt = std::mem::take(&mut self.broken_off) && !self.config.durable_ledger;
+        let broken_off = std::mem::take(&mut self.broken_off);
         let mut calls: Vec<Proposed> = Vec::with_capacity(open.len());
         for entry in open {
             let call = offer.inward(&entry.propose());
-            if in_doubt
-                && call.fault().is_none()
-                && !self.config.gate.explain(&scope, call.clone()).await.effects.read_only
-            {
-                let why = "The program ended while this call was open; nobody knows whether it had begun.";
-                self.tell_settled(Settled::lost(call.id, call.name, why));
+            self.proposed(&call);
+            if call.fault().is_some() {
+                calls.push(call);
                 continue;
             }
             let key = IdempotencyKey::of_call(&self.id, turn, entry.position, &entry.id);
-            let call = if call.fault().is_none() { call.with_key(key.as_str()) } else { call };
-            self.proposed(&call);
-            calls.push(call);
+            let call = call.with_key(key.as_str());
+            let known = if broken_off { self.became_of(&scope, &call).await } else { None };
+            match known {
+                Some(answer) => self.tell_settled(answer),
+                None => calls.push(call),
+            }
         }
         if let Err(fault) = self.log.sync().await {
             return Err(self.not_kept(&fault));
@@ -52,5 +58,21 @@ impl Conversation {
         self.gather(pinned.run(calls).boxed(), answers, &interrupter, true).await;
         self.worked(began);
         Ok(())
+    }
+    /// The answer of a call that had begun, or may have, when the process before this one ended.
+    async fn became_of(&mut self, scope: &Arc<Scope>, call: &Proposed) -> Option<Settled> {
+        let lost = if self.config.durable_ledger {
+            match self.config.gate.recall(scope, call).await {
+                Ok(known) => return known,
+                Err(fault) => {
+                    self.event(What::Fault { message: fault.to_string() });
+                    "What became of this call cannot be looked up; nobody knows whether it had begun."
+                }
+            }
+        } else {
+            "The program ended while this call was open; nobody knows whether it had begun."
+        };
+        let reads = self.config.gate.explain(scope, call.clone()).await.effects.read_only;
+        (!reads).then(|| Settled::lost(call.id.clone(), call.name.as_str(), lost))
     }
 }

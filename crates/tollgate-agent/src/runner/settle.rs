@@ -61,6 +61,8 @@ impl Conversation {
                 biased;
                 Some(answer) = answers.recv() => {
                     if as_they_come {
+                        // That it began is told before how it ended.
+                        self.tell_steps();
                         self.tell_settled(answer);
                     }
                 }

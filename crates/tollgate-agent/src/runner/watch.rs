@@ -14,27 +14,24 @@ use crate::event::{AgentEvent, What};
 pub(super) const CAPACITY: usize = 4_096;
 
 impl Conversation {
-    /// Tells of what happened to calls since the last time, those of sub-agents included.
+    /// Tells of what happened to calls since the last time. Those of sub-agents are told by themselves; while one of
+    /// theirs waits for a person, no time of this one goes by either.
     pub(super) fn tell_steps(&mut self) {
         let Some(steps) = &mut self.steps else { return };
         let desk = self.config.desk.as_ref();
         let (patience, teller) = (&mut self.patience, self.config.teller.as_ref());
-        let (own, turn) = (&self.id, self.machine.turn());
+        let (own, turn) = (&self.id, self.machine.turn_under_way());
         let agent = &self.config.scope.agent;
         while steps.drain(|event| {
             let Some(id) = event.call else { return };
-            let (agent, turn) = if event.run == own {
-                (agent.clone(), turn)
-            } else {
-                // Calls of other runs through the same gate are told by whoever began those.
-                match desk.and_then(|desk| desk.of_tree(event.run, own)) {
-                    Some((agent, turn)) => (agent, turn),
-                    None => return,
-                }
-            };
+            let is_own = event.run == own;
+            if !is_own && !desk.is_some_and(|desk| desk.is_of_tree(event.run, own)) {
+                return;
+            }
             patience.see(id, event.what);
-            let Some(teller) = teller else { return };
-            let id = id.clone();
+            // Calls of other runs through the same gate are told by whoever began those.
+            let (true, Some(teller)) = (is_own, teller) else { return };
+            let (agent, id) = (agent.clone(), id.clone());
             let what = match event.what {
                 Happened::Asked { rule } => What::CallAsked { id, rule: rule.clone() },
                 Happened::Started { attempt } => What::CallStarted { id, attempt: *attempt },

@@ -56,6 +56,18 @@ impl SessionFolder {
         }
     }
 
+    /// Takes a session away that nobody has open. One that is not there is gone already.
+    pub fn remove(&self, id: &RunId) -> Result<(), SessionFault> {
+        let path = self.path(id)?;
+        match File::open(&path) {
+            Ok(file) => lock(&file, id)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(std::fs::remove_file(path)?)
+    }
+
+    /// `None` for what is no session, and for one in which nobody has said anything.
     fn summary(path: &std::path::Path) -> Option<Summary> {
         let file = File::open(path).ok()?;
         let changed =
@@ -71,6 +83,9 @@ impl SessionFolder {
                 title = serde_json::from_str(&line).ok().map(|fact| first_words(&fact)).unwrap_or_default();
             }
             turns += u32::from(line.contains("\"fact\":\"answered\""));
+        }
+        if title.is_empty() && turns == 0 {
+            return None;
         }
         let changed_ms = u64::try_from(changed.as_millis()).ok()?;
         Some(Summary { header, changed_ms, title, turns })
@@ -102,6 +117,7 @@ impl SessionStore for SessionFolder {
         lock(&file, &header.id)?;
         let first = FirstLine { tollgate_session: VERSION, header: header.clone() };
         let mut log = FileLog::new(file);
+        log.unsaid = Some(path);
         log.line(serde_json::to_string(&first).map_err(|error| SessionFault::Io(error.to_string()))?);
         Ok(Box::new(log))
     }
@@ -198,6 +214,8 @@ fn read(file: &File, path: &std::path::Path) -> Result<(Saved, u64), SessionFaul
 struct FileLog {
     to: Option<mpsc::Sender<Job>>,
     writer: Option<std::thread::JoinHandle<()>>,
+    /// The file of a session in which nobody has said anything yet: it is none if that stays so.
+    unsaid: Option<PathBuf>,
 }
 
 /// Whoever opens the session next finds it written and unlocked.
@@ -206,6 +224,9 @@ impl Drop for FileLog {
         self.to = None;
         if let Some(writer) = self.writer.take() {
             let _ = writer.join();
+        }
+        if let Some(path) = self.unsaid.take() {
+            let _ = std::fs::remove_file(path);
         }
     }
 }
@@ -234,7 +255,7 @@ impl FileLog {
                 }
             }
         });
-        Self { to: Some(to), writer: Some(writer) }
+        Self { to: Some(to), writer: Some(writer), unsaid: None }
     }
 
     fn send(&self, job: Job) {
@@ -252,6 +273,9 @@ impl FileLog {
 
 impl SessionLog for FileLog {
     fn append(&mut self, fact: &Fact) {
+        if matches!(fact, Fact::Said { .. }) {
+            self.unsaid = None;
+        }
         match serde_json::to_string(&Line { at_ms: now_ms(), fact }) {
             Ok(line) => self.line(line),
             Err(error) => {

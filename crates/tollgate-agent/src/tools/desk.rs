@@ -149,19 +149,17 @@ impl Desk {
         })
     }
 
-    /// The name and turn of an agent that `root` sent out, at whatever distance.
-    pub(crate) fn of_tree(&self, run: &RunId, root: &RunId) -> Option<(Option<Arc<str>>, u32)> {
+    /// True where `root` sent the agent out, at whatever distance.
+    pub(crate) fn is_of_tree(&self, run: &RunId, root: &RunId) -> bool {
         let running = self.running();
-        let sitter = running.get(run)?;
-        let mut at = sitter;
-        while let Some(parent) = &at.sitting.config.parent {
+        let mut at = running.get(run);
+        while let Some(parent) = at.and_then(|at| at.sitting.config.parent.as_ref()) {
             if parent.run == *root {
-                let turn = sitter.turn.load(Ordering::Relaxed);
-                return Some((sitter.sitting.config.scope.agent.clone(), turn));
+                return true;
             }
-            at = running.get(&parent.run)?;
+            at = running.get(&parent.run);
         }
-        None
+        false
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Sitter>>> {

@@ -42,8 +42,10 @@ pub(crate) enum Edited {
     Text(String),
     /// They would rather not.
     Back,
-    /// Ctrl-C, Ctrl-D.
+    /// Ctrl-D.
     Stop,
+    /// Ctrl-C.
+    Interrupt,
     Gone,
 }
 
@@ -87,7 +89,8 @@ pub(crate) async fn edit_with(talk: &mut Talk<'_>, prompt: &str, text: &str, ear
             }
             Key::Enter => Edited::Text(line.text.iter().collect()),
             Key::Escape => Edited::Back,
-            Key::Ctrl('c' | 'd') => Edited::Stop,
+            Key::Ctrl('d') => Edited::Stop,
+            Key::Ctrl('c') => Edited::Interrupt,
             Key::Gone => Edited::Gone,
             key => {
                 line.press(key);

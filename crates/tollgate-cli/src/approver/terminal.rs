@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use rustix::process::{Signal, getpid, kill_process};
 use tokio::sync::{Mutex, MutexGuard, Notify};
 use tollgate::{
     BoxFuture,
@@ -39,8 +40,10 @@ enum Step<T> {
     Took(T),
     /// To where it came from.
     Back,
-    /// To a no: Ctrl-C, Ctrl-D.
+    /// To a no: Ctrl-D.
     Stop,
+    /// To the end of what asks: Ctrl-C.
+    Interrupt,
     /// The terminal is gone.
     Gone,
 }
@@ -65,6 +68,20 @@ impl Terminal {
         let _aside = self.0.screen.get().map(Screen::aside);
         let mut talk = self.0.tty.listen().ok()?;
         Some(about(&mut talk).await)
+    }
+
+    /// The same, where Ctrl-C (`None`) interrupts what asks.
+    pub(crate) async fn with_or_interrupt<T>(
+        &self,
+        about: impl AsyncFnOnce(&mut Talk<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let _turn = self.0.turn().await;
+        let _aside = self.0.screen.get().map(Screen::aside);
+        let mut talk = self.0.tty.listen().ok()?;
+        match about(&mut talk).await {
+            Some(said) => Some(said),
+            None => interrupt(talk).await,
+        }
     }
 
     /// Hands on every key that is no answer to anything, until `heard` breaks or the terminal is gone. Whoever asks
@@ -116,7 +133,10 @@ impl Approver for Terminal {
             let _aside = self.0.screen.get().map(Screen::aside);
             let Ok(mut talk) = self.0.tty.listen() else { return Answer::Nobody };
             talk.say(&format!("\n{}", show::question(&question)));
-            let answer = converse(&mut talk, &question).await;
+            let Some(answer) = converse(&mut talk, &question).await else {
+                talk.say("\n");
+                return interrupt(talk).await;
+            };
             talk.say(match &answer {
                 Answer::Yes => "yes, once\n",
                 Answer::Always(_) => "always\n",
@@ -129,26 +149,37 @@ impl Approver for Terminal {
     }
 }
 
-async fn converse(talk: &mut Talk<'_>, question: &Question<'_>) -> Answer {
+/// Ctrl-C is no answer. It becomes the signal it is elsewhere, and whoever hears that gives the question up: nobody
+/// hears, and the program ends.
+async fn interrupt<T>(talk: Talk<'_>) -> T {
+    drop(talk);
+    let _ = kill_process(getpid(), Signal::INT);
+    std::future::pending().await
+}
+
+/// `None` where the person would rather interrupt.
+async fn converse(talk: &mut Talk<'_>, question: &Question<'_>) -> Option<Answer> {
     loop {
         talk.say(KEYS);
         let step = loop {
             match talk.key().await {
-                Key::Char('y') => return Answer::Yes,
-                Key::Char('n') | Key::Ctrl('c' | 'd') => return Answer::No(None),
+                Key::Char('y') => return Some(Answer::Yes),
+                Key::Char('n') | Key::Ctrl('d') => return Some(Answer::No(None)),
+                Key::Ctrl('c') => return None,
                 Key::Char('m') => break message(talk).await,
                 Key::Char('a') => break reach(talk, question, Stance::Grant).await.map(Answer::Always),
                 Key::Char('N') => break reach(talk, question, Stance::Deny).await.map(Answer::Never),
-                Key::Gone => return Answer::Nobody,
+                Key::Gone => return Some(Answer::Nobody),
                 // Any other key is no answer.
                 _ => {}
             }
         };
         match step {
-            Step::Took(answer) => return answer,
+            Step::Took(answer) => return Some(answer),
             Step::Back => talk.say("\n"),
-            Step::Stop => return Answer::No(None),
-            Step::Gone => return Answer::Nobody,
+            Step::Stop => return Some(Answer::No(None)),
+            Step::Interrupt => return None,
+            Step::Gone => return Some(Answer::Nobody),
         }
     }
 }
@@ -160,6 +191,7 @@ async fn message(talk: &mut Talk<'_>) -> Step<Answer> {
         Edited::Text(text) => Step::Took(Answer::No(Some(text.trim().to_owned()))),
         Edited::Back => Step::Back,
         Edited::Stop => Step::Stop,
+        Edited::Interrupt => Step::Interrupt,
         Edited::Gone => Step::Gone,
     }
 }
@@ -185,7 +217,8 @@ async fn reach(talk: &mut Talk<'_>, question: &Question<'_>, stance: Stance) -> 
                     break rewrite(talk, question, stance, rules).await;
                 }
                 Key::Escape => return Step::Back,
-                Key::Ctrl('c' | 'd') => return Step::Stop,
+                Key::Ctrl('d') => return Step::Stop,
+                Key::Ctrl('c') => return Step::Interrupt,
                 Key::Gone => return Step::Gone,
                 _ => None,
             };
@@ -197,6 +230,7 @@ async fn reach(talk: &mut Talk<'_>, question: &Question<'_>, stance: Stance) -> 
             Step::Took(rules) => confirm(talk, question, stance, rules).await,
             Step::Back => Step::Back,
             Step::Stop => Step::Stop,
+            Step::Interrupt => Step::Interrupt,
             Step::Gone => Step::Gone,
         };
         if !matches!(step, Step::Back) {
@@ -226,10 +260,12 @@ async fn confirm(
                 }
                 Step::Back => continue,
                 Step::Stop => return Step::Stop,
+                Step::Interrupt => return Step::Interrupt,
                 Step::Gone => return Step::Gone,
             },
             Key::Escape => return Step::Back,
-            Key::Ctrl('c' | 'd') => return Step::Stop,
+            Key::Ctrl('d') => return Step::Stop,
+            Key::Ctrl('c') => return Step::Interrupt,
             Key::Gone => return Step::Gone,
             _ => continue,
         };
@@ -252,6 +288,7 @@ async fn rewrite(
                 Edited::Text(text) => text.trim().clone_into(rule),
                 Edited::Back => return Step::Back,
                 Edited::Stop => return Step::Stop,
+                Edited::Interrupt => return Step::Interrupt,
                 Edited::Gone => return Step::Gone,
             }
             match fits(stance, rule, &question.query(), Confirmed::No) {
@@ -260,7 +297,8 @@ async fn rewrite(
                     talk.say(&format!("  {}. Take it all the same? y\n> ", visible(&why)));
                     match talk.key().await {
                         Key::Char('y') => break,
-                        Key::Ctrl('c' | 'd') => return Step::Stop,
+                        Key::Ctrl('d') => return Step::Stop,
+                        Key::Ctrl('c') => return Step::Interrupt,
                         Key::Gone => return Step::Gone,
                         _ => talk.say("\n"),
                     }
@@ -282,6 +320,7 @@ impl<T> Step<T> {
             Self::Took(taken) => Step::Took(change(taken)),
             Self::Back => Step::Back,
             Self::Stop => Step::Stop,
+            Self::Interrupt => Step::Interrupt,
             Self::Gone => Step::Gone,
         }
     }

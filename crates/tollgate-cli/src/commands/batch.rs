@@ -23,7 +23,7 @@ use crate::{
     input,
     mocks::Wanted,
     servers::Servers,
-    words,
+    stop, words,
     world::World,
 };
 
@@ -252,7 +252,7 @@ async fn walk(world: &World, provider: Option<Provider>, calls: Vec<Proposed>) -
     tokio::select! {
         biased;
         answers = &mut run => return answers,
-        Ok(()) = tokio::signal::ctrl_c() => world.scope.run.token().cancel(),
+        () = stop::wished() => world.scope.run.token().cancel(),
     }
     run.await
 }

@@ -9,7 +9,7 @@ use crate::{
     input::propose,
     mocks::Wanted,
     servers::{self, Servers},
-    words,
+    stop, words,
     world::World,
 };
 
@@ -51,7 +51,7 @@ async fn walk(world: &World, proposed: Proposed) -> (Settled, bool) {
     tokio::select! {
         biased;
         settled = &mut walk => return (settled, false),
-        Ok(()) = tokio::signal::ctrl_c() => world.scope.run.token().cancel(),
+        () = stop::wished() => world.scope.run.token().cancel(),
     }
     (walk.await, true)
 }

@@ -8,7 +8,7 @@ use super::gateway::Served;
 use crate::{
     args::{Shared, Shown},
     exit::{Exit, Fault},
-    words,
+    stop, words,
 };
 
 pub(crate) fn run(shown: &Shown, shared: &Shared) -> Result<Exit, Fault> {
@@ -36,20 +36,10 @@ pub(crate) fn run(shown: &Shown, shared: &Shared) -> Result<Exit, Fault> {
                 Ok(Err(error)) => Err(Fault::machine("reading stdin", &error)),
                 _ => Ok(Exit::Done),
             },
-            () = stopped() => Ok(Exit::Interrupted),
+            () = stop::wished() => Ok(Exit::Interrupted),
         }
     });
     runtime.block_on(served.finish());
     runtime.shutdown_background();
     exit
-}
-
-/// Resolves when somebody wants this program to end.
-pub(super) async fn stopped() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
-    }
 }

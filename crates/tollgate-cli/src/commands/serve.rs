@@ -9,11 +9,11 @@ use tollgate_mcp::gateway::{
     http::{Auth, HttpSettings, Issuer, Names, PATH, Tokens},
 };
 
-use super::{gateway::Served, mcp_serve::stopped};
+use super::gateway::Served;
 use crate::{
     args::{Environment, Serve, Shared},
     exit::{Exit, Fault},
-    words,
+    stop, words,
 };
 
 /// Requests a second of each caller where others than this machine can reach the address.
@@ -34,7 +34,7 @@ pub(crate) fn run(serve: &Serve, shared: &Shared) -> Result<Exit, Fault> {
         let over = CancellationToken::new();
         let stop = over.clone();
         tokio::spawn(async move {
-            stopped().await;
+            stop::wished().await;
             stop.cancel();
         });
         let ended = served.gateway.http(listener, settings, over).await;

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use tokio_util::sync::CancellationToken;
 use tollgate_agent::{Handle, Interruption, Part};
 
 use super::screen::Screen;
@@ -31,18 +32,22 @@ A line that begins with // is sent with one slash. What is pasted is one message
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
-/// Lets the person type a line. `None` where the terminal is gone.
+/// Lets the person type a line. `None` where the terminal is gone, or the program is to leave.
 pub(crate) async fn read(
     terminal: &Terminal,
     begun: &str,
     earlier: &[String],
     marks_pastes: bool,
+    leaving: &CancellationToken,
 ) -> Option<Typed> {
     let typed = terminal.with(async |talk| {
         if marks_pastes {
             talk.say(PASTE_ON);
         }
-        let edited = edit_with(talk, "> ", begun, earlier).await;
+        let edited = tokio::select! {
+            edited = edit_with(talk, "> ", begun, earlier) => edited,
+            () = leaving.cancelled() => Edited::Gone,
+        };
         if marks_pastes {
             talk.say(PASTE_OFF);
         }
@@ -51,7 +56,7 @@ pub(crate) async fn read(
     match typed.await? {
         Edited::Text(text) => Some(meaning(&text)),
         Edited::Back => Some(Typed::Nothing),
-        Edited::Stop => Some(Typed::Quit),
+        Edited::Stop | Edited::Interrupt => Some(Typed::Quit),
         Edited::Gone => None,
     }
 }

@@ -23,7 +23,7 @@ mod outcome;
 mod screen;
 
 pub(crate) use screen::{Screen, width};
-pub(crate) use setup::Setup;
+pub(crate) use setup::{Setup, shown_desk};
 pub(crate) use task::Ended;
 
 use args::Run;

@@ -16,11 +16,12 @@ pub(crate) struct AtTheTerminal(pub(crate) Terminal);
 impl Person for AtTheTerminal {
     fn ask<'a>(&'a self, question: Inquiry<'a>) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
-            let answered = self.0.with(async |talk| {
+            let answered = self.0.with_or_interrupt(async |talk| {
                 talk.say(&shown(&question));
                 match edit_with(talk, "  : ", "", &[]).await {
-                    Edited::Text(text) => Some(meant(text.trim(), question.choices)),
-                    Edited::Back | Edited::Stop | Edited::Gone => None,
+                    Edited::Text(text) => Some(Some(meant(text.trim(), question.choices))),
+                    Edited::Back | Edited::Stop | Edited::Gone => Some(None),
+                    Edited::Interrupt => None,
                 }
             });
             answered.await.flatten()

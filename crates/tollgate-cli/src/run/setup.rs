@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tollgate::{Registry, tool::RunId};
 use tollgate_agent::{
-    Agent, AgentBuilder, Desk, Limits, Person, Role as AgentRole, Teller,
+    Agent, AgentBuilder, Desk, DeskBuilder, Limits, Person, Role as AgentRole, Stopped, Teller,
     model::{ErrorKind, Model, ModelError},
     provider::Streaming,
     session::{SessionFolder, Summary},
@@ -16,6 +16,7 @@ use super::{
     args::Run,
     instructions::{self, Instructions},
     model::{self, Reach},
+    outcome,
     person::AtTheTerminal,
     sessions,
     settings::{Budget, Role, Settings},
@@ -24,7 +25,7 @@ use super::{
 use crate::{
     args::{Environment, OnAsk, Shared},
     config::Config,
-    exit::Fault,
+    exit::{Exit, Fault},
     mocks::Wanted,
     servers::{self, Servers, tell_set_aside},
     words,
@@ -188,6 +189,12 @@ impl Setup {
         agent.build()
     }
 
+    /// True where nothing came of a session that this run began, and nothing will: what the command line, the
+    /// environment or a file says must be put right first, and then the task is given again.
+    pub(crate) fn is_void(&self, stopped: &Stopped) -> bool {
+        self.taken_up.is_none() && stopped.spent.turns == 0 && outcome::exit(&stopped.reason) == Exit::Usage
+    }
+
     /// The id of the session: the one that is taken up, or a new one.
     pub(crate) fn id(&self) -> RunId {
         let before = self.taken_up.as_ref().map(|session| session.header.id.clone());
@@ -228,11 +235,20 @@ fn limits(budget: Budget, shared: &Shared) -> Limits {
 /// The agent's own tools, with every role it may send out.
 fn desk(settings: &Settings, reach: &Arc<Reach>, person: Arc<dyn Person>) -> Desk {
     let reach = reach.clone();
-    let mut desk = Desk::builder().person(person).models(Arc::new(move |name: &str| {
+    let desk = Desk::builder().person(person).models(Arc::new(move |name: &str| {
         reach
             .model(name)
             .map_err(|fault| ModelError::new(ErrorKind::BadName, fault.message).with_hint(fault.hint))
     }));
+    with_roles(desk, settings)
+}
+
+/// The same with nobody to ask and no model to send to, for whoever only looks at what agents are shown.
+pub(crate) fn shown_desk(settings: &Settings) -> Desk {
+    with_roles(Desk::builder(), settings)
+}
+
+fn with_roles(mut desk: DeskBuilder, settings: &Settings) -> Desk {
     for (name, role) in &settings.roles {
         let usual = Limits::default();
         desk = desk.role(

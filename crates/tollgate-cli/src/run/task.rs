@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
+use tokio_util::sync::CancellationToken;
 use tollgate_agent::{Conversation, Handle, Interruption, Part, Stopped, events, machine::Step};
 
 use super::{
@@ -19,6 +20,7 @@ use crate::{
     approver::Typing,
     args::Shared,
     exit::{Exit, Fault},
+    stop::{Stops, Wish},
     words,
     world::World,
 };
@@ -64,9 +66,10 @@ pub(crate) async fn run(
     };
     let account = Account::new(setup.world.recorder.store().cloned());
     let shown = show.start(listener, account, conversation.handle())?;
-    let mut course = Course { setup, conversation, shown, screen, text_to, moves };
+    let leaving = CancellationToken::new();
+    let mut course = Course { setup, conversation, shown, screen, text_to, moves, leaving: leaving.clone() };
     course.opening(stage);
-    let interrupts = tokio::spawn(interrupted(course.conversation.handle()));
+    let interrupts = tokio::spawn(interrupted(Stops::listen(), course.conversation.handle(), leaving));
     let stopped = course.go(prompt, typing).await;
     interrupts.abort();
     servers.upstreams.close().await;
@@ -108,6 +111,8 @@ struct Course {
     screen: Option<Screen>,
     text_to: TextTo,
     moves: bool,
+    /// Somebody wants the program to end: no more messages are taken.
+    leaving: CancellationToken,
 }
 
 impl Course {
@@ -210,7 +215,8 @@ impl Course {
             screen.note("say what is to be done; /help shows the commands, /quit leaves");
         }
         loop {
-            match interact::read(&place, &std::mem::take(&mut begun), &earlier, self.moves).await {
+            let begun_with = std::mem::take(&mut begun);
+            match interact::read(&place, &begun_with, &earlier, self.moves, &self.leaving).await {
                 None | Some(Typed::Quit) => return last,
                 Some(Typed::Nothing) => {}
                 Some(Typed::Help) => screen.lines(interact::HELP),
@@ -238,13 +244,13 @@ impl Course {
     }
 
     fn tools(&self) -> String {
-        let names = self.setup.world.loaded.registry.specs().map(|spec| format!("  {}", spec.id));
+        let names = self.conversation.tools().into_iter().map(|name| format!("  {name}"));
         names.collect::<Vec<_>>().join("\n")
     }
 
     /// Writes down what is left, and says how it ended.
     fn close(self, stopped: Option<Stopped>, args: &Run) -> Ended {
-        let Self { setup, conversation, shown, screen, text_to, .. } = self;
+        let Self { setup, conversation, shown, screen, text_to, leaving, .. } = self;
         let id = conversation.id().clone();
         // The last teller is gone with it, and the screen ends.
         drop(conversation);
@@ -257,8 +263,15 @@ impl Course {
         );
         recorder.close();
         let session = id.to_string();
-        let Some(stopped) = stopped else { return Ended { exit: Exit::Done, session } };
-        let kept = setup.sessions.is_some().then_some(session.as_str());
+        let told_to_leave = leaving.is_cancelled().then_some(Exit::Interrupted);
+        let Some(stopped) = stopped else {
+            return Ended { exit: told_to_leave.unwrap_or(Exit::Done), session };
+        };
+        let mut kept = setup.sessions.as_ref().filter(|_| !setup.is_void(&stopped));
+        if let (None, Some(sessions)) = (kept, &setup.sessions) {
+            kept = sessions.remove(&id).is_err().then_some(sessions);
+        }
+        let kept = kept.map(|_| session.as_str());
         if args.print
             && let Some(text) = stopped.text.as_deref().filter(|_| stopped.reason.is_done())
         {
@@ -274,14 +287,17 @@ impl Course {
         } else if let Some(screen) = &screen {
             screen.note(&watch::total(&stopped.spent));
         }
-        Ended { exit: outcome::exit(&stopped.reason), session }
+        Ended { exit: told_to_leave.unwrap_or_else(|| outcome::exit(&stopped.reason)), session }
     }
 }
 
-/// Ctrl-C: gently, then everything, then this program.
-async fn interrupted(handle: Handle) {
+/// Ctrl-C: gently, then everything, then this program. Told to end, it does the same and takes no more messages.
+async fn interrupted(mut stops: Stops, handle: Handle, leaving: CancellationToken) {
     let mut everything = 0;
-    while tokio::signal::ctrl_c().await.is_ok() {
+    loop {
+        if stops.next().await == Wish::Leave {
+            leaving.cancel();
+        }
         everything = if handle.interrupt() == Interruption::Everything { everything + 1 } else { 0 };
         if everything > 1 {
             // Bodies that will not even be stopped do not keep the person.

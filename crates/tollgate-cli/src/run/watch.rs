@@ -116,6 +116,8 @@ impl Watcher {
     fn main(&mut self, what: What) {
         match what {
             What::TurnBegan => {
+                // Where the turn before brought no usage, nothing else ended its text.
+                self.screen.end_text();
                 self.proposed.clear();
                 self.came = false;
                 self.screen.waits(Some("waiting for the model"));

@@ -156,6 +156,12 @@ impl Person {
         self
     }
 
+    /// Sends the program a signal.
+    pub(crate) fn signals(&mut self, signal: rustix::process::Signal) -> &mut Self {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
+        self
+    }
+
     /// Ends the program as nothing can be prepared for.
     pub(crate) fn kills(mut self) {
         self.child.kill().unwrap();

@@ -164,3 +164,64 @@ fn our_own_folders_are_kept_from_commands_where_the_home_folder_is_a_root() {
     assert!(!said(&ran).contains("approvals\n") && said(&ran).contains("end\n"), "{ran:?}");
     assert!(!approvals.join("x").exists());
 }
+
+/// Waits until the command has made this file.
+fn until_made(world: &World, name: &str) {
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !world.path().join(name).exists() {
+        assert!(std::time::Instant::now() < until, "the command does not begin");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// What lies in the project beside what the test made and our own home.
+fn left(world: &World) -> Vec<String> {
+    let names = std::fs::read_dir(world.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+    names.retain(|name| ![".local", ".config", ".cache", "made"].contains(&name.as_str()));
+    names.sort();
+    names
+}
+
+fn sent(child: &std::process::Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+#[test]
+fn term_and_hup_end_a_call_as_ctrl_c_does_and_nothing_of_ours_stays_in_the_project() {
+    use rustix::process::Signal;
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let world = World::new();
+        let line = r#"{"command":"touch made; sleep 30"}"#;
+        let mut command = world.command(&["call", "shell", line, "--allow", "shell", "--json"]);
+        let child = command.env("PATH", "/usr/local/bin:/usr/bin:/bin").spawn().unwrap();
+        until_made(&world, "made");
+        let began = std::time::Instant::now();
+        sent(&child, signal);
+        let ran = crate::world::Ran::from(child.wait_with_output().unwrap());
+        assert!(began.elapsed().as_secs() < 10, "{signal:?}: it waited for the command");
+        assert_eq!(ran.code, Some(130), "{signal:?}: {ran:?}");
+        assert_eq!(ran.json()["status"], "unknown", "{signal:?}: {ran:?}");
+        assert_eq!(left(&world), Vec::<String>::new(), "{signal:?}");
+    }
+}
+
+#[test]
+fn what_a_killed_command_left_in_the_project_is_gone_when_the_program_starts_again() {
+    let world = World::new();
+    let kill = || {
+        let line = r#"{"command":"touch made; sleep 30"}"#;
+        let mut command = world.command(&["call", "shell", line, "--allow", "shell"]);
+        let mut child = command.env("PATH", "/usr/local/bin:/usr/bin:/bin").spawn().unwrap();
+        until_made(&world, "made");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        std::fs::remove_file(world.path().join("made")).unwrap();
+    };
+    kill();
+    // Twice: the second one finds what the first one left.
+    kill();
+    assert_eq!(world.run(&["explain", "shell", r#"{"command":"true"}"#]).code, Some(0));
+    assert_eq!(left(&world), Vec::<String>::new());
+}

@@ -68,9 +68,31 @@ fn n_and_a_message_are_a_no_the_model_is_told_of() {
 }
 
 #[test]
-fn ctrl_c_answers_no_and_the_run_goes_on() {
+fn ctrl_c_is_no_answer_and_interrupts_whatever_asked() {
     let world = world();
-    for keys in ["\x03", "\x04", "a\x03", "N\x03", "m\x03", "ae\x03", "a1\x03"] {
+    for keys in ["\x03", "a\x03", "N\x03", "m\x03", "ae\x03", "a1\x03"] {
+        let mut person = Person::at(&world, &[&call("send", "{}")[..], &["--json"]].concat());
+        person.sees("y yes, once").presses(keys);
+        let left = person.leaves();
+        assert_eq!((left.code, left.restored), (Some(130), true), "{keys:?} {left:?}");
+        let result: Value = serde_json::from_str(&left.out).unwrap();
+        assert_eq!(
+            (&result["status"], &result["code"]),
+            (&json!("refused"), &json!("cancelled")),
+            "{keys:?}"
+        );
+    }
+    let mut person = turn(&world, &[json!({"n": 1}), json!({"n": 2})]);
+    person.sees("(call c0)").sees("y yes, once").presses("\x03");
+    let left = person.leaves();
+    assert_eq!((left.code, left.restored), (Some(0), true), "{left:?}");
+    assert_eq!(codes(&left.out), ["cancelled", "cancelled"], "every call of the turn is answered");
+}
+
+#[test]
+fn ctrl_d_answers_no_and_the_run_goes_on() {
+    let world = world();
+    for keys in ["\x04", "a\x04", "N\x04", "m\x04", "ae\x04", "a1\x04"] {
         let mut person = turn(&world, &[json!({"n": 1}), json!({"n": 2})]);
         person.sees("(call c0)").sees("y yes, once").presses(keys);
         person.sees("(call c1)").sees("y yes, once").presses("y");

@@ -153,6 +153,14 @@ fn messages_are_typed_one_after_the_other_and_commands_are_ours() {
     person.presses("/cost\n").sees("2 turns").sees("> ").presses("\x04");
     let left = person.leaves();
     assert_eq!((left.code, left.restored), (Some(0), true), "{left:?}");
+    for not_offered in ["  report", "  start_work"] {
+        assert!(!left.screen.contains(not_offered), "{not_offered} is among /tools");
+    }
+    // A session in which nothing was said is none.
+    let mut person = provider.person(&world, &[]);
+    person.sees("> ").presses("\x04");
+    assert_eq!(person.leaves().code, Some(0));
+    assert_eq!(world.run(&["run", "--list", "--json"]).lines().len(), 1);
     let seen = provider.standin.seen();
     assert!(seen[0].body["messages"].to_string().contains("first"), "{}", seen[0].body);
     assert!(seen[1].body["messages"].to_string().contains("second\\nof two lines"), "{}", seen[1].body);

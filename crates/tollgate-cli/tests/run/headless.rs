@@ -34,6 +34,15 @@ fn json_is_one_event_a_line_and_every_event_and_field_is_documented() {
     assert_eq!(names.last(), Some(&"stopped"));
     let last = events.last().unwrap();
     assert_eq!((&last["stop"]["reason"], &last["text"]), (&json!("done"), &json!("It says **one**.")));
+    let of_turn = |turn: u32| -> Vec<&str> {
+        let of = events.iter().filter(|event| event["turn"] == turn);
+        of.map(|event| event["event"].as_str().unwrap()).filter(|name| name.starts_with("call_")).collect()
+    };
+    assert_eq!(of_turn(1), ["call_proposed", "call_started", "call_settled"], "{}", ran.out);
+    let turns: Vec<_> = events.iter().map(|event| event["turn"].as_u64().unwrap()).collect();
+    assert!(turns.is_sorted() && turns[0] == 1 && turns[turns.len() - 1] == 2, "{turns:?}");
+    let texts: Vec<_> = events.iter().filter(|event| event["event"] == "text").collect();
+    assert_eq!((&texts[0]["turn"], &texts[texts.len() - 1]["turn"]), (&json!(1), &json!(2)), "{}", ran.out);
     let runs: HashSet<_> = events.iter().map(|event| event["run"].as_str().unwrap()).collect();
     assert_eq!(runs.len(), 1);
     let docs = include_str!("../../../../docs/run.md");
@@ -161,5 +170,79 @@ fn a_run_that_nobody_reads_any_more_is_brought_to_an_end() {
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(130), "{how:?}");
         assert!(began.elapsed().as_secs() < 10, "{how:?}: it did not go on talking to nobody");
+    }
+}
+
+#[test]
+fn a_run_without_a_key_leaves_no_session_and_continue_takes_the_one_before() {
+    let (provider, world) = (Provider::saying([Say::text("One."), Say::text("Two.")]), world());
+    assert_eq!(provider.run(&world, &["the work", "--print"]).code, Some(0));
+    let ran = world.run(&["run", "--model", "anthropic:any", "other", "--print"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let listed = world.run(&["run", "--list", "--json"]);
+    assert_eq!(listed.lines().len(), 1, "{listed:?}");
+    let ran = provider.run(&world, &["--continue", "go on", "--print"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Two.\n"), "{ran:?}");
+    assert!(provider.standin.seen()[1].body["messages"].to_string().contains("the work"));
+    provider.is_content();
+}
+
+#[test]
+fn a_recorded_run_is_replayed_on_the_agent_s_own_route_and_what_is_gone_is_counted_apart() {
+    let write = json!({"path": "b.txt", "content": "x"});
+    let (provider, world) = (
+        Provider::saying([
+            Say::text("")
+                .call_with("c1", "read_file", &json!({"path": "a.txt"}))
+                .call_with("c2", "write", &write)
+                .call_with("c3", "todo", &json!({"items": [{"text": "it", "state": "done"}]})),
+            Say::text("Done."),
+        ]),
+        world(),
+    );
+    assert_eq!(provider.run(&world, &["do it", "--print"]).code, Some(0));
+    for replay in [&["policy", "replay", "--strict"][..], &["trace", "replay"]] {
+        let ran = world.run(replay);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.err.contains("0 of 3 calls") && !ran.out.contains('≠'), "{ran:?}");
+    }
+    // What would be let through now says by what.
+    let ran = world.run(&["policy", "replay", "--allow", "write(./**)"]);
+    assert!(ran.out.contains("then ask, now allow  ") && ran.out.contains("write(./**)"), "{ran:?}");
+    // On tools that are others now, nothing can be said of those that are gone.
+    world.file("mocks.json", json!({"tools": []}).to_string());
+    let ran = world.run(&["policy", "replay", "--strict", "--mocks", "mocks.json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("2 cannot be judged here"), "{ran:?}");
+}
+
+#[test]
+fn where_turns_bring_no_usage_their_texts_stand_apart_and_calls_between_them() {
+    let world = world();
+    let tape = world.path().join("tape.jsonl");
+    let provider = task();
+    assert_eq!(provider.run(&world, &["what?", "--print", "--record", tape.to_str().unwrap()]).code, Some(0));
+    let text = std::fs::read_to_string(&tape).unwrap();
+    let without: String = text
+        .lines()
+        .map(|line| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            without_usage(&mut line);
+            format!("{line}\n")
+        })
+        .collect();
+    std::fs::write(&tape, without).unwrap();
+    let ran = world.run(&["run", "--model", &format!("cassette:{}", tape.display()), "what?"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "I look.\nIt says **one**.\n"), "{ran:?}");
+}
+
+fn without_usage(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.remove("usage");
+            fields.values_mut().for_each(without_usage);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_usage),
+        _ => {}
     }
 }

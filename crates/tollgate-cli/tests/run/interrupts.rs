@@ -95,3 +95,54 @@ fn what_is_typed_while_calls_run_is_said_once_they_are_answered_and_questions_ha
     assert!(answered(&provider.standin.seen()[1].body));
     provider.is_content();
 }
+
+#[test]
+fn told_to_end_a_run_stops_its_command_answers_its_call_and_leaves() {
+    use rustix::process::Signal;
+    let provider = Provider::saying([Say::text("").call_with(
+        "c1",
+        "shell",
+        &json!({"command": "echo x > begun.txt; sleep 30"}),
+    )]);
+    let world = World::new();
+    let mut person = provider.person(&world, &["go", "--allow", "shell"]);
+    person.sees("sleep 30");
+    while !world.path().join("begun.txt").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    person.signals(Signal::TERM).sees("interrupted").sees("--resume");
+    let left = person.leaves();
+    assert_eq!((left.code, left.restored), (Some(130), true), "{left:?}");
+    assert!(!world.path().join(".envrc").exists(), "nothing of ours stays in the project");
+    let provider = Provider::saying([Say::text("I see.")]);
+    let ran = provider.run(&world, &["--continue", "and?", "--print"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "I see.\n"), "{ran:?}");
+    assert!(answered(&provider.standin.seen()[0].body));
+    // Also while nothing runs, and the person could type.
+    let provider = Provider::saying([Say::text("Hello.")]);
+    for signal in [Signal::TERM, Signal::HUP] {
+        let mut person = provider.person(&world, &[]);
+        person.sees("> ").signals(signal);
+        let left = person.leaves();
+        assert_eq!((left.code, left.restored), (Some(130), true), "{signal:?}: {left:?}");
+    }
+}
+
+#[test]
+fn ctrl_c_at_a_question_interrupts_the_turn_and_is_no_answer() {
+    let write = json!({"path": "a.txt", "content": "x\n"});
+    let provider = Provider::saying([Say::text("I write.").call_with("c1", "write", &write)]);
+    let world = World::new();
+    let mut person = provider.person(&world, &["write"]);
+    person.sees("may write run?").sees("y yes, once").presses("\x03").sees("interrupted").sees("--resume");
+    let left = person.leaves();
+    assert_eq!((left.code, left.restored), (Some(130), true), "{left:?}");
+    assert!(!left.screen.contains("The person said no"), "{}", left.screen);
+    assert!(!world.path().join("a.txt").exists());
+    let provider = Provider::saying([Say::text("Not written.")]);
+    let ran = provider.run(&world, &["--continue", "go on", "--print"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Not written.\n"), "{ran:?}");
+    let told = provider.standin.seen()[0].body["messages"].to_string();
+    assert!(told.contains("interrupted before it started"), "{told}");
+    provider.is_content();
+}

@@ -31,6 +31,52 @@ fn after_kill_9_in_the_middle_of_a_call_what_ended_is_not_run_again_and_what_did
 }
 
 #[test]
+fn a_call_that_had_started_is_unknown_on_resuming_whoever_allows_it_now_and_nobody_is_asked_about_it() {
+    let world = World::new();
+    let killed = |world: &World| {
+        let command = json!({"command": "echo x >> done.txt; sleep 30"});
+        let provider = Provider::saying([Say::text("I do it.").call_with("c1", "shell", &command)]);
+        let before = lines(world, "done.txt");
+        let mut person = provider.person(world, &["do it", "--allow", "shell"]);
+        person.sees("sleep 30");
+        while lines(world, "done.txt") == before {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        person.kills();
+    };
+    killed(&world);
+    let provider = Provider::saying([Say::text("Nobody knows.")]);
+    let ran = provider.run(&world, &["--continue", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let events = ran.lines();
+    let named = |name: &str| events.iter().filter(|event| event["event"] == name).collect::<Vec<_>>();
+    assert!(named("call_asked").is_empty(), "{}", ran.out);
+    let statuses: Vec<_> = named("call_settled").iter().map(|event| &event["answer"]["status"]).collect();
+    assert_eq!(statuses, ["unknown"], "{}", ran.out);
+    let told = provider.standin.seen()[0].body["messages"].to_string();
+    assert!(told.contains("nobody knows whether it took effect"), "{told}");
+    provider.is_content();
+    let listed = world.run(&["trace", "list", "--json"]);
+    assert_eq!(
+        (&listed.lines()[0]["calls"], &listed.lines()[0]["unknown"]),
+        (&json!(1), &json!(1)),
+        "{listed:?}"
+    );
+    let shown = world.run(&["trace", "show"]);
+    assert!(!shown.out.contains("asked"), "{}", shown.out);
+
+    killed(&world);
+    let provider = Provider::saying([Say::text("Nobody knows.")]);
+    let mut person = provider.person(&world, &["--continue"]);
+    person.sees("? shell").sees("Nobody knows.").sees("> ").presses("/quit\n");
+    let left = person.leaves();
+    assert_eq!(left.code, Some(0), "{left:?}");
+    assert!(!left.screen.contains("may shell run?"), "{}", left.screen);
+    assert_eq!(lines(&world, "done.txt"), 2, "nothing was run twice");
+    provider.is_content();
+}
+
+#[test]
 fn after_kill_9_while_a_question_stands_it_is_asked_again() {
     let provider = Provider::saying([Say::text("I write.").call_with(
         "c1",

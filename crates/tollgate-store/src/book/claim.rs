@@ -146,6 +146,29 @@ pub(crate) fn claim(
     }
 }
 
+/// The stored answer of whatever began under the key and is over, recovery's own included. `me` still runs.
+pub(crate) fn recall(
+    tx: &mut Tx<'_>,
+    me: i64,
+    (caller, key): (&str, &str),
+) -> Result<Option<Vec<u8>>, StoreError> {
+    loop {
+        let found = tx.db.query(
+            "SELECT id, state FROM calls WHERE caller = $1 AND key = $2",
+            &[Param::Text(caller), Param::Text(key)],
+        )?;
+        let Some(row) = found.first() else { return Ok(None) };
+        let holder = row.int(0)?;
+        let owner = owner_of(holder);
+        match row.int(1)? {
+            2 | 3 => return terminal_of(tx, holder).map(Some),
+            // Its process ended after this store was opened.
+            _ if owner != me && tx.db.is_gone(owner)? => drop(recover(tx, owner)?),
+            _ => return Ok(None),
+        }
+    }
+}
+
 fn grant(tx: &mut Tx<'_>, wanted: &Wanted) -> Result<Claimed, StoreError> {
     let moved = tx.db.execute(
         "UPDATE calls SET state = 1, key = $1, fingerprint = $2, slot = $3 WHERE id = $4 AND state = 0",

@@ -12,7 +12,7 @@ mod claim;
 mod end;
 mod owner;
 
-pub(crate) use claim::{Claimed, Holders, Wanted, claim, propose};
+pub(crate) use claim::{Claimed, Holders, Wanted, claim, propose, recall};
 pub(crate) use end::{Ended, Ending, abandon, end, recover};
 pub(crate) use owner::{beat, close, gone_owners, register};
 

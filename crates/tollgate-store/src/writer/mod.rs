@@ -64,10 +64,15 @@ impl Desk {
         }
     }
 
+    /// The number this process goes by.
+    pub(crate) fn owner(&self) -> i64 {
+        self.owner.load(Ordering::Acquire)
+    }
+
     /// A number no other call has.
     pub(crate) fn number(&self) -> i64 {
         self.open.fetch_add(1, Ordering::Relaxed);
-        record::id_of(self.owner.load(Ordering::Acquire), self.next.fetch_add(1, Ordering::Relaxed))
+        record::id_of(self.owner(), self.next.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The call of a number that was just given could not be noted.

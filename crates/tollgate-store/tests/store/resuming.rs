@@ -55,6 +55,32 @@ on_both! {
         assert_eq!(known.status(), Status::Unknown);
     }
 
+    async fn a_ledger_recalls_what_began_under_a_key_and_claims_nothing(world: &World) {
+        let first = world.open();
+        let gate = world.gate(&first);
+        let keyed = |key: &str, tool: &str| Proposed::new("c", tool, &json!({"n": 1})).with_key(key);
+        let paid = gate.call(&turn(1), keyed("paid", "pay")).await;
+        let hangs = gate.clone();
+        let cut = tokio::spawn(async move { hangs.call(&turn(1), keyed("cut", "hang")).await });
+        while told(&first, "r").iter().filter(|told| *told == "started").count() < 2 {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert!(gate.recall(&turn(1), &keyed("cut", "hang")).await.expect("reads").is_none(), "it still runs");
+        tokio::task::block_in_place(|| first.close());
+        cut.abort();
+
+        let second = world.open();
+        let gate = world.gate(&second);
+        let known = gate.recall(&turn(1), &keyed("paid", "pay")).await.expect("reads").expect("an answer");
+        assert_eq!((known.output(), known.replayed), (paid.output(), true));
+        let known = gate.recall(&turn(1), &keyed("cut", "hang")).await.expect("reads").expect("an answer");
+        assert_eq!((known.status(), &*known.tool), (Status::Unknown, "hang"));
+        for _ in 0..2 {
+            assert!(gate.recall(&turn(1), &keyed("new", "pay")).await.expect("reads").is_none());
+        }
+        assert_eq!(world.effects.load(Ordering::SeqCst), 1);
+    }
+
     async fn what_the_model_took_and_why_the_run_ended_is_in_its_trace(world: &World) {
         let store = world.open();
         let run = RunId::new("r");

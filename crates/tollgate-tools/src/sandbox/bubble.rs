@@ -13,7 +13,7 @@ use rustix::fs::MemfdFlags;
 
 use super::{
     Confined, Walls, calls, inner,
-    placeholder::Placeholder,
+    placeholder::{self, Placeholder},
     places::{self, Kind},
 };
 use crate::process::Wrapper;
@@ -195,13 +195,20 @@ fn missing(roots: &[PathBuf]) -> io::Result<Vec<Placeholder>> {
     for root in roots {
         for (name, kind) in places::PROTECTED {
             let path = root.join(name);
-            // The folder of a workflow is not made before its own; so that one stands for it.
-            let (path, kind) = match path.parent() {
-                Some(above) if above.is_dir() => (path, *kind),
-                Some(above) if above.ends_with(".github") => (above.to_owned(), Kind::Folder),
-                _ => continue,
+            let Some(above) = path.parent() else { continue };
+            let put = if above.ends_with(".github") {
+                // The folder of a workflow is not made before its own; so that one stands for it. Nothing is put into
+                // one of ours: it would be nobody's any more.
+                match Placeholder::put(above, Kind::Folder) {
+                    Ok(None) => Placeholder::put(&path, *kind),
+                    stands => stands,
+                }
+            } else if above.is_dir() {
+                Placeholder::put(&path, *kind)
+            } else {
+                continue;
             };
-            match Placeholder::put(&path, kind) {
+            match put {
                 Ok(put) => made.extend(put),
                 // Where we may not write, the command may not either.
                 Err(error)
@@ -214,4 +221,14 @@ fn missing(roots: &[PathBuf]) -> io::Result<Vec<Placeholder>> {
         }
     }
     Ok(made)
+}
+
+/// Takes away what commands left in these roots whose program did not end well.
+pub(super) fn sweep(roots: &[PathBuf]) {
+    for root in roots {
+        for (name, kind) in places::PROTECTED {
+            placeholder::sweep(&root.join(name), *kind);
+        }
+        placeholder::sweep(&root.join(".github"), Kind::Folder);
+    }
 }

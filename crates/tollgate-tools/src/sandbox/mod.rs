@@ -40,6 +40,12 @@ mod config;
 
 pub use config::SandboxConfig;
 
+/// Takes away the placeholders that commands left in these roots whose program was ended in their middle. A few looks
+/// at names where there are none; what a running command needs, and every file of anybody's, stays.
+pub fn sweep(roots: &[PathBuf]) {
+    bubble::sweep(roots);
+}
+
 /// How well commands are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {

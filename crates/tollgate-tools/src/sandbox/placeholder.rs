@@ -1,8 +1,8 @@
 //! Something in the place of a protected file that is not there yet, so that a command cannot make it.
 //!
 //! It is told from a file of somebody else's by being empty and by its time, and from one that is still needed by a
-//! lock. So commands share one, the last takes it away, and what a program left that did not end well goes with the
-//! next command.
+//! lock. So commands share one, the last takes it away, and what a program left that did not end well is swept up when the
+//! next one starts.
 
 use std::{
     fs::{File, FileTimes, OpenOptions},
@@ -36,7 +36,11 @@ impl Placeholder {
         for _ in 0..TRIES {
             match path.symlink_metadata() {
                 Ok(about) if !is_ours(path, kind) => {
-                    if about.len() > 0 && about.is_file() || !is_fresh(&about) {
+                    let used = match kind {
+                        Kind::File => about.len() > 0,
+                        Kind::Folder => !is_empty(path),
+                    };
+                    if used || !is_fresh(&about) {
                         return Ok(None);
                     }
                     // It may be one that is just being made.
@@ -72,6 +76,16 @@ impl Placeholder {
     }
 }
 
+/// Takes away one that nobody needs any more. Anything else stays.
+pub(super) fn sweep(path: &Path, kind: Kind) {
+    if !is_ours(path, kind) {
+        return;
+    }
+    if let Ok(held) = File::open(path) {
+        drop(Placeholder { path: path.to_owned(), kind, held });
+    }
+}
+
 fn make(path: &Path, kind: Kind) -> io::Result<()> {
     let made = match kind {
         Kind::File => OpenOptions::new().write(true).create_new(true).mode(0o400).open(path)?,
@@ -92,11 +106,15 @@ fn is_fresh(about: &std::fs::Metadata) -> bool {
 fn is_ours(path: &Path, kind: Kind) -> bool {
     let Ok(about) = path.symlink_metadata() else { return false };
     let time = about.modified().is_ok_and(|time| time == SystemTime::UNIX_EPOCH + TIME);
-    let empty = match kind {
+    let empty = || match kind {
         Kind::File => about.is_file() && about.len() == 0,
-        Kind::Folder => about.is_dir() && path.read_dir().is_ok_and(|mut entries| entries.next().is_none()),
+        Kind::Folder => about.is_dir() && is_empty(path),
     };
-    time && empty
+    time && empty()
+}
+
+fn is_empty(folder: &Path) -> bool {
+    folder.read_dir().is_ok_and(|mut entries| entries.next().is_none())
 }
 
 impl Drop for Placeholder {
@@ -138,6 +156,23 @@ mod tests {
         make(&path, Kind::File).unwrap();
         drop(Placeholder::put(&path, Kind::File).unwrap().unwrap());
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_nobody_needs_is_swept_and_what_somebody_needs_or_owns_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (left, held, own) =
+            (folder.path().join(".vscode"), folder.path().join(".envrc"), folder.path().join(".idea"));
+        make(&left, Kind::Folder).unwrap();
+        let needed = Placeholder::put(&held, Kind::File).unwrap().unwrap();
+        std::fs::create_dir(&own).unwrap();
+        for path in [&left, &own] {
+            sweep(path, Kind::Folder);
+        }
+        sweep(&held, Kind::File);
+        assert!(!left.exists() && held.exists() && own.exists());
+        drop(needed);
+        assert!(!held.exists());
     }
 
     #[test]

@@ -254,9 +254,11 @@ pub(super) fn cancelled() -> Refusal {
         .with_hint("Propose it again if it is still wanted.")
 }
 
+/// What is said of a call that started and has no end.
+pub(crate) const UNFINISHED: &str =
+    "This call was started before and never came to an end; nobody knows whether it took effect.";
+
 fn unfinished() -> Failure {
-    Failure::unknown(
-        "This call was started before and never came to an end; nobody knows whether it took effect.",
-    )
-    .with_hint("Find out whether it took effect before you do anything like it again.")
+    Failure::unknown(UNFINISHED)
+        .with_hint("Find out whether it took effect before you do anything like it again.")
 }

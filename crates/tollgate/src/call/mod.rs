@@ -28,6 +28,7 @@ mod settle;
 pub use after::Finished;
 pub use before::{MAX_REWRITES, Passed, Prepared};
 pub use check::Checked;
+pub(crate) use execute::UNFINISHED;
 pub use execute::{Executed, Guards};
 pub use permit::{Permit, Permitted};
 pub use proposed::{Proposed, RawInput};

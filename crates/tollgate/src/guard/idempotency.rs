@@ -8,7 +8,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
-use super::ledger::{Claim, End, Fence, Fingerprint, Ledger, LedgerFault, Start, Written};
+use super::ledger::{Claim, End, Fence, Fingerprint, Ledger, LedgerFault, Recalled, Start, Written};
 use crate::{
     outcome::{Failure, Outcome, Settled, Status},
     tool::{Caller, IdempotencyKey},
@@ -184,6 +184,20 @@ impl Ledger for MemoryLedger {
                 ended.await;
             }
         })
+    }
+
+    fn recall<'a>(
+        &'a self,
+        caller: &'a Caller,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<Recalled>, LedgerFault>> {
+        let book = self.lock();
+        let recalled = match book.entries.get(&(caller.clone(), key.clone())).map(|entry| &entry.state) {
+            Some(State::Ended(settled)) => Some(Recalled::Ended(settled.clone())),
+            Some(State::Unknown) => Some(Recalled::Unfinished),
+            Some(State::Running) | None => None,
+        };
+        Box::pin(std::future::ready(Ok(recalled)))
     }
 
     fn settle<'a>(&'a self, end: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {

@@ -28,6 +28,16 @@ pub trait Ledger: Send + Sync + 'static {
     /// Claims the key, waiting while another holder of it is still running.
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Claim, LedgerFault>>;
 
+    /// What is known of a key, without claiming it. `None`: nothing began under it, or it is still under way.
+    /// A ledger that cannot look says so by the default, and claims tell it later.
+    fn recall<'a>(
+        &'a self,
+        _caller: &'a Caller,
+        _key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<Recalled>, LedgerFault>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
     /// Writes the one terminal record of a call.
     fn settle<'a>(&'a self, end: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>>;
 
@@ -128,6 +138,15 @@ pub enum Claim {
     /// The key stands for other arguments.
     Conflict,
     /// It started before and nobody knows how it ended.
+    Unfinished,
+}
+
+/// What became of a call that began under a key.
+#[derive(Debug)]
+pub enum Recalled {
+    /// It has this answer.
+    Ended(Settled),
+    /// It started and nobody knows how it ended.
     Unfinished,
 }
 

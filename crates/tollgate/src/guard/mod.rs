@@ -20,7 +20,8 @@ pub use budget::{Budget, Purse, Spent};
 pub(crate) use deadline::{Ended, Guarded, Pulse, cancellable, caught, drive, guarded, later, panic_text};
 pub use idempotency::MemoryLedger;
 pub use ledger::{
-    CallRecord, Claim, End, Fence, Fingerprint, InputRecord, Ledger, LedgerFault, Start, Ticket, Written,
+    CallRecord, Claim, End, Fence, Fingerprint, InputRecord, Ledger, LedgerFault, Recalled, Start, Ticket,
+    Written,
 };
 pub use purse_book::{PurseBook, Reserved};
 pub use repetition::Repetition;

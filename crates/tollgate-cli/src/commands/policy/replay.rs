@@ -6,9 +6,7 @@ use crate::{
     args::{PolicyReplay, Shared},
     commands::trace::{meant, replay},
     exit::{Exit, Fault},
-    mocks::Wanted,
     store, words,
-    world::World,
 };
 
 /// No week has more runs that anyone would wait for.
@@ -28,17 +26,15 @@ fn over(wanted: &PolicyReplay, shared: &Shared, store: &Store) -> Result<Exit, F
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
-    let (mut calls, mut changed) = (0, 0);
+    let mut sum = replay::Sum::default();
     runtime.block_on(async {
-        let world = World::build(shared, Wanted::All)?;
+        let world = replay::today(shared).await?;
         for run in &runs {
             let entries = store.journal(run, 0).map_err(|error| store::fault(&error))?;
             for call in &RunTrace::of(run, &entries).calls {
                 let mut line = replay::one(&world, call).await;
-                calls += 1;
-                let differs = line["changed"] == true;
-                changed += usize::from(differs);
-                if differs || wanted.all {
+                sum.add(&line);
+                if line["changed"] == true || wanted.all {
                     line["run"] = run.as_str().into();
                     words::data(&if shared.json { line.to_string() } else { replay::told(&line) })?;
                 }
@@ -47,10 +43,13 @@ fn over(wanted: &PolicyReplay, shared: &Shared, store: &Store) -> Result<Exit, F
         Ok::<_, Fault>(())
     })?;
     words::talk(&format!(
-        "{changed} of {calls} calls in {} runs would be decided differently by today's rules.",
-        runs.len()
+        "{} of {} calls in {} runs would be decided differently by today's rules.{}",
+        sum.changed,
+        sum.calls,
+        runs.len(),
+        sum.unjudged()
     ));
-    Ok(if wanted.strict && changed > 0 { Exit::Failed } else { Exit::Done })
+    Ok(if wanted.strict && sum.changed > 0 { Exit::Failed } else { Exit::Done })
 }
 
 fn recent(store: &Store, days: u64) -> Result<Vec<String>, Fault> {
