@@ -172,6 +172,9 @@ impl Stored<'_> {
         };
         clean(&mut self.tool);
         [&mut self.reason, &mut self.hint, &mut self.rule].into_iter().flatten().for_each(clean);
+        if self.context.iter().any(|words| matches!(redactor.text(words), Cow::Owned(_))) {
+            self.context.to_mut().iter_mut().for_each(|words| redactor.in_place(words));
+        }
         let found = |violation: &Violation| {
             let texts = [Some(&violation.pointer), Some(&violation.message), violation.did_you_mean.as_ref()];
             texts.into_iter().flatten().any(|text| matches!(redactor.text(text), Cow::Owned(_)))
