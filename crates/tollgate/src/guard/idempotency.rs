@@ -193,7 +193,7 @@ impl Ledger for MemoryLedger {
     ) -> BoxFuture<'a, Result<Option<Recalled>, LedgerFault>> {
         let book = self.lock();
         let recalled = match book.entries.get(&(caller.clone(), key.clone())).map(|entry| &entry.state) {
-            Some(State::Ended(settled)) => Some(Recalled::Ended(settled.clone())),
+            Some(State::Ended(settled, _)) => Some(Recalled::Ended(settled.clone())),
             Some(State::Unknown) => Some(Recalled::Unfinished),
             Some(State::Running) | None => None,
         };

@@ -80,7 +80,9 @@ fn unknown_field<'a>(
     names: &[String],
 ) -> Violation {
     let meant = missing.find(|name| is_short_for(field, name));
-    let near = meant.or_else(|| nearest(field, names.iter().map(String::as_str))).map(str::to_owned);
+    // The names are those of every level: the very same one, further in or out, is no advice.
+    let others = names.iter().map(String::as_str).filter(|name| *name != field);
+    let near = meant.or_else(|| nearest(field, others)).map(str::to_owned);
     let message = match &near {
         Some(near) => format!("there is no field {:?}; did you mean {near:?}?", shorten(field, QUOTED)),
         None => format!("there is no field {:?}; remove it", shorten(field, QUOTED)),
