@@ -1,5 +1,7 @@
 //! One field of a server's form: what it is, what may be typed, and what that then means.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use crate::words::visible;
@@ -90,12 +92,12 @@ impl Field {
         let mut text = format!("{}\n", self.described());
         if !self.about.is_empty() {
             let about: String = self.about.chars().take(400).collect();
-            text += &format!("  {}\n", visible(&about));
+            let _ = writeln!(text, "  {}", visible(&about));
         }
         if let Kind::One(choices) | Kind::Several(choices) = &self.kind {
             for (number, (value, title)) in (1..).zip(choices) {
                 let beside = if title == value { String::new() } else { format!(" ({})", visible(value)) };
-                text += &format!("  {number}  {}{beside}\n", visible(title));
+                let _ = writeln!(text, "  {number}  {}{beside}", visible(title));
             }
         }
         if matches!(self.kind, Kind::Several(_)) {

@@ -214,7 +214,7 @@ const SECRET: [&str; 12] = [
 ];
 
 fn secret(question: &Elicitation, fields: &[Field]) -> Option<String> {
-    let names = fields.iter().map(|field| field.described());
+    let names = fields.iter().map(Field::described);
     let texts = names.chain([question.message.clone()]);
     let plain = |text: String| text.to_lowercase().replace(['_', '-'], " ");
     texts.map(plain).find_map(|text| SECRET.into_iter().find(|word| text.contains(word))).map(str::to_owned)

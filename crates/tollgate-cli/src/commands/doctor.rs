@@ -445,16 +445,7 @@ fn told(report: &Report) -> String {
         line("hook", &format!("{name}, {state}{why}"));
     }
     for server in &report.servers {
-        let state = match &server.problem {
-            Some(problem) => format!("{}: {problem}", server.state),
-            None => format!("{}, {} tools pinned", server.state, server.pinned),
-        };
-        let held = match (server.transport, server.sandbox) {
-            ("http", _) => String::new(),
-            (_, Some(held)) => format!("; in the sandbox, {held}"),
-            (_, None) => "; outside the sandbox".to_owned(),
-        };
-        line("server", &format!("{}, {state}{held}", server.name));
+        line("server", &server.told());
         line("", &format!("{}.", server.hint));
     }
     match report.keys.as_slice() {

@@ -14,7 +14,7 @@ pub(crate) fn asking(question: &Value) -> Option<World> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/asks.py");
     let folder = world.path().join(".config/tollgate");
     std::fs::create_dir_all(&folder).unwrap();
-    let question = world.file("question.json", question.to_string());
+    let question = world.file("question.json", question.to_string()).display().to_string();
     let config = format!(
         "[policy]\nallow = [\"@up/book\"]\n[mcp.servers.up]\ncommand = [\"/usr/bin/python3\", {script:?}, {question:?}]\n"
     );

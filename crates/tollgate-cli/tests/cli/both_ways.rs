@@ -55,12 +55,8 @@ impl Client {
         while way == Way::Http && address.is_empty() {
             let mut line = String::new();
             assert!(said.read_line(&mut line).unwrap() > 0, "it ended before it served");
-            address = line
-                .split("http://")
-                .nth(1)
-                .and_then(|at| at.split('/').next())
-                .unwrap_or_default()
-                .to_owned();
+            let at = line.split("http://").nth(1).and_then(|at| at.split('/').next());
+            at.unwrap_or_default().clone_into(&mut address);
         }
         // Whatever else it says is read, so that it never waits for us.
         std::thread::spawn(move || drop(std::io::copy(&mut said, &mut std::io::sink())));
@@ -82,6 +78,7 @@ impl Client {
     }
 
     /// Calls a tool; its person says yes where somebody asks.
+    #[expect(clippy::needless_pass_by_value, reason = "written where it is used")]
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let params = json!({"name": tool, "arguments": arguments});
         let answer = self.request("tools/call", params.clone());
@@ -173,18 +170,15 @@ impl Client {
     }
 
     fn open(&self, how: &str, message: &Value) -> BufReader<TcpStream> {
-        let mut headers = String::new();
-        match (self.speaks, &self.session) {
+        let headers = match (self.speaks, &self.session) {
             (Speaks::Stateless, _) => {
                 let name = message["params"]["name"].as_str().unwrap_or("none");
                 let method = message["method"].as_str().unwrap_or_default();
-                headers += &format!(
-                    "mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\nmcp-name: {name}\r\n"
-                );
+                format!("mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\nmcp-name: {name}\r\n")
             }
-            (Speaks::Session, Some(id)) => headers += &format!("mcp-session-id: {id}\r\n"),
-            (Speaks::Session, None) => {}
-        }
+            (Speaks::Session, Some(id)) => format!("mcp-session-id: {id}\r\n"),
+            (Speaks::Session, None) => String::new(),
+        };
         let body = message.to_string();
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();

@@ -81,7 +81,8 @@ fn a_tool_of_a_server_that_is_not_known_yet_is_told_with_what_makes_it_known() {
     let folder = world.path().join(".config/tollgate");
     std::fs::create_dir_all(&folder).unwrap();
     let started = world.path().join("started");
-    let script = world.file("up.sh", format!("touch {:?}\n", started.display().to_string()));
+    let script =
+        world.file("up.sh", format!("touch {:?}\n", started.display().to_string())).display().to_string();
     let config = format!("[mcp.servers.up]\ncommand = [\"/bin/sh\", {script:?}]\n");
     std::fs::write(folder.join("tollgate.toml"), config).unwrap();
     world.file(".mcp.json", json!({"mcpServers": {"theirs": {"command": "/bin/true"}}}).to_string());

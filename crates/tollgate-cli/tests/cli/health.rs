@@ -168,7 +168,8 @@ fn servers_are_listed_with_what_keeps_them_from_starting_and_none_is_started() {
     let folder = world.path().join(".config/tollgate");
     std::fs::create_dir_all(&folder).unwrap();
     let started = world.path().join("started");
-    let script = world.file("up.sh", format!("touch {:?}\n", started.display().to_string()));
+    let script =
+        world.file("up.sh", format!("touch {:?}\n", started.display().to_string())).display().to_string();
     let config = format!(
         "[mcp.servers.here]\ncommand = [\"/bin/sh\", {script:?}]\n[mcp.servers.gone]\ncommand = \"no-such-program-anywhere\"\n\
          [mcp.servers.web]\nurl = \"https://example.org/mcp\"\nheaders = {{ Authorization = \"Bearer ${{WEB_TOKEN}}\" }}\n"

@@ -21,7 +21,8 @@ fn could(world: &World, settings: &str) -> Option<Value> {
     std::fs::write(&outside, "secret").unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
-    let script = world.file("probes.py", include_str!("../data/probes.py"));
+    let script = world.file("probes.py", include_str!("../data/probes.py")).display().to_string();
+    let outside = outside.display().to_string();
     configure(
         world,
         &format!("command = [\"/usr/bin/python3\", {script:?}, {outside:?}, {port:?}]\n{settings}"),
@@ -66,7 +67,8 @@ fn a_held_server_has_the_roots_and_no_more_and_the_network_only_where_its_entry_
 fn a_server_that_is_to_be_held_does_not_start_where_the_level_is_not_there() {
     let world = World::new();
     let started = world.path().join("started");
-    configure(&world, &format!("command = [\"/usr/bin/touch\", {started:?}]\nsandbox = true\n"));
+    let file = started.display().to_string();
+    configure(&world, &format!("command = [\"/usr/bin/touch\", {file:?}]\nsandbox = true\n"));
     let mut command = world.command(&["call", "@up/probe", "{}"]);
     let low = world.run(&["doctor", "--json"]).json()["sandbox"]["level"] != "L3";
     // Where a machine has everything, it is not short of anything: then the walls themselves are looked at above.

@@ -20,6 +20,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test reads which cases it is to run")]
 
 mod server;
+mod judge;
 mod scene;
 mod program;
 

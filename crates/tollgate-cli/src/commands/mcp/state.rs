@@ -40,6 +40,22 @@ pub(crate) struct ServerState {
     pub(crate) hint: String,
 }
 
+impl ServerState {
+    /// How it stands, on one line.
+    pub(crate) fn told(&self) -> String {
+        let state = match &self.problem {
+            Some(problem) => format!("{}: {problem}", self.state),
+            None => format!("{}, {} tools pinned", self.state, self.pinned),
+        };
+        let held = match (self.transport, self.sandbox) {
+            ("http", _) => String::new(),
+            (_, Some(held)) => format!("; in the sandbox, {held}"),
+            (_, None) => "; outside the sandbox".to_owned(),
+        };
+        format!("{}, {state}{held}", self.name)
+    }
+}
+
 /// Every server, in the order of their names.
 pub(crate) fn states(servers: &Servers, environment: &Environment) -> Vec<ServerState> {
     let live = servers.upstreams.configs().map(|server| {
