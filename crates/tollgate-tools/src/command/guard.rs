@@ -31,10 +31,12 @@ pub enum Reading {
 /// Says what may be read, by whom: asked for every call anew, because rules change and speak of callers.
 #[derive(Clone)]
 pub struct Guard {
-    says: Arc<dyn Fn(&Scope, &Path) -> Reading + Send + Sync>,
+    says: Arc<Says>,
     denies: Arc<dyn Fn() -> bool + Send + Sync>,
     own: Arc<[PathBuf]>,
 }
+
+type Says = dyn Fn(&Scope, &Path) -> Reading + Send + Sync;
 
 /// More entries than a command waits for.
 const MOST: usize = 1_000_000;

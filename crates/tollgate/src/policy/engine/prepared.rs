@@ -11,7 +11,7 @@ use crate::{
     policy::{
         Pattern, Query, Rule,
         index::GlobIndex,
-        rule::{Anchor, Located, Matcher, Test, unnamed},
+        rule::{Anchor, Located, Matcher, Test, number, unnamed},
     },
     tool::{ToolName, ToolSpec},
 };
@@ -54,7 +54,9 @@ struct Argument {
     globs: GlobIndex,
     top: GlobIndex,
     working: GlobIndex,
-    paths: bool,
+    /// Those over paths, and all of them: for what cannot be looked up.
+    paths: Vec<u32>,
+    all: Vec<u32>,
 }
 
 impl Named {
@@ -138,7 +140,7 @@ impl Conditional {
         for argument in &self.arguments {
             if let Some(value) = query.args.get(&argument.name) {
                 argument.candidates(value, query, found);
-                if argument.paths {
+                if !argument.paths.is_empty() {
                     unnamed(query).for_each(|path| argument.on_path(&path, found));
                 }
             }
@@ -165,6 +167,9 @@ impl Argument {
         for (matcher, id) in matchers() {
             if let Matcher::Exact(text) = matcher {
                 exact.entry((&**text).into()).or_default().push(id);
+                if let Some(number) = numbered(text) {
+                    exact.entry(number.into()).or_default().push(id);
+                }
             }
         }
         let paths = |at: &'static Anchor| {
@@ -183,7 +188,11 @@ impl Argument {
             globs: GlobIndex::new(globs),
             top: GlobIndex::new(paths(&Anchor::Top)),
             working: GlobIndex::new(paths(&Anchor::Working)),
-            paths: matchers().any(|(matcher, _)| matches!(matcher, Matcher::Path(_))),
+            paths: matchers()
+                .filter(|(matcher, _)| matches!(matcher, Matcher::Path(_)))
+                .map(|(_, id)| id)
+                .collect(),
+            all: tests.iter().map(|(id, _)| *id).collect(),
         }
     }
 
@@ -192,12 +201,17 @@ impl Argument {
             Value::Array(items) => return items.iter().for_each(|item| self.candidates(item, query, found)),
             Value::String(text) => text.as_str(),
             Value::Number(_) | Value::Bool(_) => &value.to_string(),
-            Value::Null | Value::Object(_) => return,
+            Value::Object(_) => return found.extend(&self.all),
+            Value::Null => return,
         };
         found.extend(self.exact.get(text).into_iter().flatten());
+        if let Some(number) = numbered(text) {
+            found.extend(self.exact.get(number.as_str()).into_iter().flatten());
+        }
         self.globs.candidates(text, found);
-        if let Some(path) = Located::new(query.scope.cwd(), std::path::Path::new(text)) {
-            self.on_path(&path, found);
+        match Located::new(query.scope.cwd(), std::path::Path::new(text)) {
+            Some(path) if value.is_string() => self.on_path(&path, found),
+            _ => found.extend(&self.paths),
         }
     }
 
@@ -207,4 +221,12 @@ impl Argument {
             self.working.candidates(relative, found);
         }
     }
+}
+
+/// A number in the one form all its spellings share; `None` for a text that is none.
+fn numbered(text: &str) -> Option<String> {
+    // Most texts are none, and their first character shows it.
+    let first = text.trim_start().bytes().next()?;
+    let may = first.is_ascii_digit() || b"+-.".contains(&first);
+    may.then(|| number(text)).flatten().map(|number| format!("={}", number + 0.0))
 }

@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc};
 use regex::Regex;
 use serde_json::Value;
 
-use super::{HostPattern, Located, PathPattern, Reading, host::host_of};
+use super::{HostPattern, Located, PathPattern, Reading};
 use crate::{
     policy::{Query, pattern::glob},
     tool::{Access, Resource},
@@ -126,27 +126,51 @@ impl Matcher {
     }
 
     fn accepts(&self, value: &Value, query: &Query<'_>, reading: Reading) -> bool {
+        // What tightens means what it cannot read; nothing at all it does not mean.
+        let wide = reading == Reading::Wide;
+        match value {
+            Value::Null => return false,
+            Value::Object(_) => return wide,
+            _ => {}
+        }
         let written = || match value {
             Value::String(text) => Some(text.clone()),
             Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
             _ => None,
         };
         match self {
-            Self::Exact(wanted) => match value {
-                Value::String(text) => **wanted == **text,
-                _ => written().is_some_and(|text| **wanted == *text),
-            },
+            Self::Exact(wanted) => {
+                let same = match value {
+                    Value::String(text) => **wanted == **text,
+                    _ => written().is_some_and(|text| **wanted == *text),
+                };
+                same || (wide && number(wanted).is_some_and(|wanted| number_of(value) == Some(wanted)))
+            }
             Self::Glob(pattern) => match value {
                 Value::String(text) => glob(pattern, text),
                 _ => written().is_some_and(|text| glob(pattern, &text)),
             },
-            Self::Path(pattern) => value.as_str().is_some_and(|text| on_path(pattern, text, query, reading)),
-            Self::Range { min, max } => value.as_f64().is_some_and(|number| (*min..=*max).contains(&number)),
-            Self::Host(pattern) => {
-                value.as_str().and_then(host_of).is_some_and(|host| pattern.matches(&host, reading))
+            Self::Path(pattern) => value.as_str().map_or(wide, |text| on_path(pattern, text, query, reading)),
+            Self::Range { min, max } => {
+                let known = if wide { number_of(value) } else { value.as_f64() };
+                known.map_or(wide, |number| (*min..=*max).contains(&number))
             }
+            Self::Host(pattern) => written().map_or(wide, |text| pattern.accepts(&text, reading)),
             Self::Regex(regex) => written().is_some_and(|text| regex.is_match(&text)),
         }
+    }
+}
+
+/// A text as a number, however it is written.
+pub(crate) fn number(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+fn number_of(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(_) => value.as_f64().filter(|number| number.is_finite()),
+        Value::String(text) => number(text),
+        _ => None,
     }
 }
 
@@ -154,7 +178,8 @@ impl Matcher {
 fn on_path(pattern: &PathPattern, text: &str, query: &Query<'_>, reading: Reading) -> bool {
     // A rule that widens must hold for whatever is done there, so that no folder itself slips in.
     let means = |path: &Located| pattern.matches(path, Access::Write, reading);
-    let written = Located::new(query.scope.cwd(), Path::new(text)).is_some_and(|path| means(&path));
+    let written = Located::new(query.scope.cwd(), Path::new(text))
+        .map_or(reading == Reading::Wide, |path| means(&path));
     match reading {
         Reading::Narrow => written && unnamed(query).all(|path| means(&path)),
         Reading::Wide => written || unnamed(query).any(|path| means(&path)),

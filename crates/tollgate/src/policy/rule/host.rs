@@ -1,5 +1,7 @@
 //! Hosts by name: `example.com`, `*.example.com`, `10.0.*`.
 
+use url::{Host, Url};
+
 use super::Reading;
 use crate::policy::pattern::glob;
 
@@ -31,10 +33,12 @@ impl HostPattern {
             return Err(format!("{odd:?} cannot stand in a host; write `example.com` or `*.example.com`"));
         }
         let wild = |text: &str| text.contains(['*', '?']);
+        // One with a port means no host at all, and not the host with every port.
+        let name = |text: &str| if text.matches(':').count() == 1 { text.to_owned() } else { normal(text) };
         Ok(match text.strip_prefix("*.") {
-            Some(name) if !wild(name) => Self { name: name.to_owned(), kind: Kind::Below },
+            Some(below) if !wild(below) => Self { name: name(below), kind: Kind::Below },
             _ if wild(text) => Self { name: text.to_owned(), kind: Kind::Glob },
-            _ => Self { name: text.to_owned(), kind: Kind::Exact },
+            _ => Self { name: name(text), kind: Kind::Exact },
         })
     }
 
@@ -60,7 +64,8 @@ impl HostPattern {
     }
 }
 
-/// Lower case, without port, closing dot or the brackets of an address.
+/// The host as programs come to read it: lower case, without port, closing dot or the brackets of an address, its
+/// escapes and wide letters taken off, an address in its usual form.
 pub(crate) fn normal(host: &str) -> String {
     let host = host.trim().to_ascii_lowercase();
     let bare = match host.strip_prefix('[') {
@@ -69,21 +74,92 @@ pub(crate) fn normal(host: &str) -> String {
         None if host.matches(':').count() == 1 => host.split(':').next().unwrap_or(&host),
         None => &host,
     };
-    bare.strip_suffix('.').unwrap_or(bare).to_owned()
+    usual(bare).unwrap_or_else(|| bare.strip_suffix('.').unwrap_or(bare).to_owned())
 }
 
-/// The host of a URL, or of a text that is one already.
-pub(crate) fn host_of(text: &str) -> Option<String> {
+/// A host without port as the URL standard writes it; `None` where it says that it is none.
+fn usual(bare: &str) -> Option<String> {
+    // The most usual ones need no table of letters.
+    let plain = |byte: u8| byte.is_ascii_lowercase() || b"-.".contains(&byte);
+    if !bare.is_empty() && !bare.contains("xn--") && bare.bytes().all(plain) {
+        return Some(bare.strip_suffix('.').unwrap_or(bare).to_owned());
+    }
+    let bracketed;
+    let text = if bare.contains(':') {
+        bracketed = format!("[{bare}]");
+        &bracketed
+    } else {
+        bare
+    };
+    Host::parse(text).ok().map(|host| written(&host))
+}
+
+fn written<S: AsRef<str>>(host: &Host<S>) -> String {
+    match host {
+        Host::Domain(name) => {
+            let name = name.as_ref();
+            name.strip_suffix('.').unwrap_or(name).to_owned()
+        }
+        Host::Ipv4(address) => address.to_string(),
+        // The same machine, whichever way its address is written.
+        Host::Ipv6(address) => {
+            address.to_ipv4_mapped().map_or_else(|| address.to_string(), |address| address.to_string())
+        }
+    }
+}
+
+/// The host of a URL, or of a text that is one already, where nobody could read another one in it.
+fn certain(text: &str) -> Option<String> {
     let rest = match text.split_once("://") {
         Some((_, rest)) => rest,
         None if text.contains(['/', '@', '\\', ' ']) => return None,
         None => text,
     };
-    // A backslash is a slash to some readers of URLs: whoever writes one means to be misread.
-    if rest.contains('\\') {
-        return None;
-    }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     let host = authority.rsplit('@').next().unwrap_or(authority);
-    (!host.is_empty()).then(|| normal(host))
+    let host = (!host.is_empty()).then(|| normal(host))?;
+    let all = possible(text);
+    (!all.is_empty() && all.iter().all(|other| *other == host)).then_some(host)
+}
+
+/// Every host that a program could read in the text: as a URL, as one without its scheme, as one of the web.
+fn possible(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut add = |text: &str| {
+        if let Ok(url) = Url::parse(text)
+            && let Some(host) = url.host()
+        {
+            let host = match host {
+                Host::Domain(name) => normal(name),
+                other => written(&other),
+            };
+            if !host.is_empty() && !found.contains(&host) {
+                found.push(host);
+            }
+        }
+    };
+    add(text);
+    let trimmed = text.trim();
+    let special = |scheme: &str| matches!(scheme, "http" | "https" | "ftp" | "ws" | "wss");
+    let scheme = trimmed.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    if !scheme.is_some_and(|scheme| special(&scheme)) {
+        // Web programs put their own scheme before what has none they know.
+        let rest = trimmed.split_once("://").map_or(trimmed, |(_, rest)| rest);
+        add(&format!("http://{}", rest.trim_start_matches(['/', '\\'])));
+    }
+    found
+}
+
+impl HostPattern {
+    /// True when an argument is a URL or host it means. What cannot be read as one is meant by what tightens, and never
+    /// by what widens.
+    pub(crate) fn accepts(&self, text: &str, reading: Reading) -> bool {
+        match reading {
+            Reading::Narrow => certain(text).is_some_and(|host| self.matches(&host, reading)),
+            Reading::Wide => {
+                let hosts = possible(text);
+                hosts.is_empty() || hosts.iter().any(|host| self.matches(host, reading))
+            }
+        }
+    }
 }

@@ -16,7 +16,7 @@ mod wider;
 #[cfg(test)]
 mod wider_tests;
 
-pub(crate) use args::{ArgMatcher, Matcher, Pointer, Test, unnamed};
+pub(crate) use args::{ArgMatcher, Matcher, Pointer, Test, number, unnamed};
 pub(crate) use command::CommandPattern;
 pub(crate) use host::{HostPattern, normal as host_name};
 pub use parse::BadRule;
