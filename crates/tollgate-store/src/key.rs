@@ -79,8 +79,9 @@ impl Key {
     /// Where the key of a caller is looked up. Two that share one, which one in ten million stores of a million keys has,
     /// are told apart where it is found.
     pub(crate) fn slot(&self, caller: &str, key: &str) -> i64 {
-        let [a, b, c, d, e, f, g, h, ..] = self.mac(b"slot", &[caller.as_bytes(), key.as_bytes()]);
-        i64::from_le_bytes([a, b, c, d, e, f, g, h])
+        let mut slot = [0; 8];
+        slot.copy_from_slice(&self.mac(b"slot", &[caller.as_bytes(), key.as_bytes()])[..8]);
+        i64::from_le_bytes(slot)
     }
 
     /// The link of a journal row. It speaks of the hash of the body, so that a pruned body leaves the chain whole.

@@ -116,10 +116,10 @@ impl Place {
 
 /// Takes the rights of others from a file that has them.
 pub(crate) fn make_private(file: &Path) -> std::io::Result<()> {
-    if std::fs::metadata(file)?.permissions().mode() & 0o077 == 0 {
-        return Ok(());
+    if std::fs::metadata(file)?.permissions().mode() & 0o077 != 0 {
+        std::fs::set_permissions(file, Permissions::from_mode(0o600))?;
     }
-    std::fs::set_permissions(file, Permissions::from_mode(0o600))
+    Ok(())
 }
 
 /// Makes a folder with mode 0700, and takes the rights of others from one that has them.
