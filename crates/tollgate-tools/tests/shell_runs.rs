@@ -329,18 +329,6 @@ async fn a_job_of_a_program_that_ends_with_the_turn_says_so() {
 }
 
 #[tokio::test]
-async fn the_order_of_both_streams_is_kept_where_it_is_seen_and_where_it_is_not_that_is_said() {
-    let world = World::best();
-    let apart = world.shell("echo a; sleep 0.2; echo b >&2; sleep 0.2; echo c").await;
-    let texts: Vec<_> = apart["output"].as_array().unwrap().iter().map(|one| one["text"].clone()).collect();
-    assert_eq!(texts, ["a\n", "b\n", "c\n"], "{apart}");
-    assert!(!notes(&apart).contains("at the same moment"), "{apart}");
-    // Far more than fits into the pipes, on both at once.
-    let both = world.preview(json!({ "command": "seq 300000 & seq 300000 >&2; wait" })).await;
-    assert!(both.contains("which came first there is not known"), "{both}");
-}
-
-#[tokio::test]
 async fn bytes_that_are_no_text_and_odd_arguments_are_answered() {
     let world = World::best();
     let told = world.shell("printf 'a\\377b'").await;

@@ -200,3 +200,42 @@ impl Jobs {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::*;
+
+    /// What is told of two streams into which these were written, one after the other or before anybody looked.
+    async fn read(said: &[(Stream, &str)], watched: bool) -> (Vec<(Stream, String)>, bool) {
+        let (mut to_out, out) = pipe::pipe().unwrap();
+        let (mut to_err, err) = pipe::pipe().unwrap();
+        let transcript = Mutex::new(Transcript::new(1000, 1000));
+        let mut copying = std::pin::pin!(copy(out, err, &transcript));
+        for (stream, text) in said {
+            let to = if *stream == Stream::Out { &mut to_out } else { &mut to_err };
+            to.write_all(text.as_bytes()).await.unwrap();
+            let before = transcript.lock().unwrap().total();
+            while watched && transcript.lock().unwrap().total() == before {
+                let moment = tokio::time::sleep(Duration::from_millis(1));
+                tokio::select! { () = &mut copying => {}, () = moment => {} }
+            }
+        }
+        drop((to_out, to_err));
+        copying.await;
+        let transcript = transcript.lock().unwrap();
+        let told = transcript.told().into_iter().map(|told| (told.stream, told.text)).collect();
+        (told, transcript.came_at_once())
+    }
+
+    #[tokio::test]
+    async fn the_order_of_both_streams_is_kept_where_it_is_seen_and_where_it_is_not_that_is_known() {
+        let said = [(Stream::Out, "a"), (Stream::Err, "b"), (Stream::Out, "c")];
+        let owned = |said: &[(Stream, &str)]| -> Vec<(Stream, String)> {
+            said.iter().map(|(stream, text)| (*stream, (*text).to_owned())).collect()
+        };
+        assert_eq!(read(&said, true).await, (owned(&said), false));
+        assert_eq!(read(&said, false).await, (owned(&[(Stream::Out, "ac"), (Stream::Err, "b")]), true));
+    }
+}

@@ -13,6 +13,16 @@ pub(in crate::shell) const UNARY: [&str; 23] = [
 const BINARY: [&str; 14] =
     ["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
 
+const COUNTING: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+
+/// A number, or a word that is only known when it runs: no shell computes with that here.
+fn is_number(word: &Word) -> bool {
+    word.text().is_none_or(|text| {
+        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
 /// True when the test looks at a file.
 pub(in crate::shell) fn of_files(operator: &str) -> bool {
     !matches!(operator, "-n" | "-z" | "-t")
@@ -38,7 +48,13 @@ pub(in crate::shell) fn judge(program: &str, words: &[Word]) -> Result<(), Why> 
             Some(operator) => odd(&format!("the test `{operator}` is not known to only look")),
             None => Err(operator.dynamic()),
         },
-        [_, operator, _] if operator.text().is_some_and(|text| BINARY.contains(&text)) => Ok(()),
+        [left, operator, right] if operator.text().is_some_and(|text| BINARY.contains(&text)) => {
+            let counts = operator.text().is_some_and(|text| COUNTING.contains(&text));
+            if counts && ![left, right].into_iter().all(is_number) {
+                return odd("only numbers are counted");
+            }
+            Ok(())
+        }
         _ => joined(program, words),
     }
 }
