@@ -22,7 +22,7 @@ pub(crate) struct Plain {
 }
 
 /// What every command understands, before the command's name or after it.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Default, Clone, clap::Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Shared {
     /// Mock tools: a mocks file, an MCP `tools/list` reply, or a provider's `tools` array (repeatable)

@@ -228,3 +228,70 @@ fn no_tool_can_answer_for_a_person_by_writing_or_reading_where_answers_are() {
         }
     }
 }
+
+/// Parks a question of the built-in `write` and says its id.
+fn park_write(world: &World, path: &str) -> String {
+    let input = json!({"path": path, "content": "x"}).to_string();
+    let ran = world.run(&["call", "write", &input, "--on-ask", "park"]);
+    let (_, rest) = ran.err.split_once("note: parked as ").unwrap_or_else(|| panic!("{ran:?}"));
+    rest.split(';').next().unwrap().to_owned()
+}
+
+fn write(world: &World, path: &str) -> Ran {
+    world.run(&["call", "write", &json!({"path": path, "content": "x"}).to_string(), "--json"])
+}
+
+/// The number of the reach that means this folder.
+fn of_folder(world: &World, id: &str) -> String {
+    let list = waiting(world);
+    let pending = list.iter().find(|pending| pending["id"] == id).unwrap();
+    let reaches = pending["reaches"].as_array().unwrap();
+    let at = reaches.iter().position(|reach| reach["rules"][0].as_str().unwrap().contains("path in ./d"));
+    (at.unwrap_or_else(|| panic!("{pending}")) + 1).to_string()
+}
+
+#[test]
+fn a_never_from_elsewhere_is_in_force_once_it_is_given_and_answers_what_else_waits() {
+    let world = World::new();
+    std::fs::create_dir(world.path().join("d")).unwrap();
+    let (one, other) = (park_write(&world, "d/one"), park_write(&world, "d/other"));
+    let apart = park_write(&world, "apart");
+    let reach = of_folder(&world, &one);
+    let ran = world.run(&["approvals", "answer", &one, "never", "--reach", &reach, "--for", "user"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("in force: deny ") && ran.err.contains("tollgate.toml:"), "{ran:?}");
+    assert!(ran.err.contains(&other) && !ran.err.contains(&apart), "{ran:?}");
+    let left: Vec<_> = waiting(&world).iter().map(|pending| pending["id"].clone()).collect();
+    assert_eq!(left, [json!(apart)]);
+    // Another call of the same folder, that nobody ever asked about.
+    let ran = write(&world, "d/third");
+    assert_eq!((ran.code, ran.status().1.as_str()), (Some(3), "denied"), "{ran:?}");
+    assert!(!world.path().join("d/third").exists());
+}
+
+#[test]
+fn an_always_from_elsewhere_is_written_where_it_belongs_or_it_is_said_why_not() {
+    let world = World::new();
+    std::fs::create_dir(world.path().join("d")).unwrap();
+    world.file("tollgate.toml", "[policy]\ndeny = [\"read(**/.env)\"]\n");
+    let id = park_write(&world, "d/one");
+    let reach = of_folder(&world, &id);
+    let ran = world.run(&["approvals", "answer", &id, "always", "--reach", &reach, "--for", "project"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("is not trusted") && ran.err.contains("this call alone"), "{ran:?}");
+    assert_eq!(write(&world, "d/other").code, Some(4), "no rule was written");
+    assert_eq!(write(&world, "d/one").code, Some(0), "the call itself has its yes");
+    assert_eq!(world.run(&["trust"]).code, Some(0));
+    let (id, other) = (park_write(&world, "d/two"), park_write(&world, "d/three"));
+    let ran =
+        world.run(&["approvals", "answer", &id, "always", "--reach", &reach, "--for", "project", "--json"]);
+    assert_eq!((ran.code, &ran.json()["also_answered"]), (Some(0), &json!([other])), "{ran:?}");
+    assert!(ran.json()["written"][0]["source"].as_str().unwrap().contains("tollgate.toml:"), "{ran:?}");
+    for path in ["d/two", "d/three", "d/four"] {
+        assert_eq!(write(&world, path).code, Some(0), "{path}");
+    }
+    let id = park_write(&world, "five");
+    let ran = world.run(&["approvals", "answer", &id, "always", "--rule", "write(./d/**)", "--for", "user"]);
+    assert_eq!(ran.code, Some(2), "a rule of another call is not taken: {ran:?}");
+    assert_eq!(waiting(&world).len(), 1, "and the question still waits");
+}

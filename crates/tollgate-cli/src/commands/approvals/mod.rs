@@ -1,7 +1,9 @@
 //! `tollgate approvals`: questions that wait for a person, listed whole and answered once.
 
-use tollgate::policy::{Lifetime, NotAnswered, Pending, Reply};
+use std::fmt::Write as _;
 
+use serde_json::json;
+use tollgate::policy::{Desk, Lifetime, NotAnswered, Pending, Reply, RuleRef};
 use tollgate_store::LazyStore;
 
 use crate::{
@@ -12,8 +14,12 @@ use crate::{
     store, words, world,
 };
 
+mod lasting;
+
+use lasting::Lasting;
+
 pub(crate) fn run(approvals: &Approvals, shared: &Shared) -> Result<Exit, Fault> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
     let environment = Environment::read();
     let store = store::place(&environment)?.map(LazyStore::new);
@@ -29,8 +35,7 @@ pub(crate) fn run(approvals: &Approvals, shared: &Shared) -> Result<Exit, Fault>
             Approvals::List(_) => list(&waiting, shared),
             Approvals::Answer(answer) => {
                 let reply = reply(answer, &waiting)?;
-                let pending = desk.answer(&answer.id, &reply).await.map_err(fault)?;
-                told(&pending, &reply, shared)
+                settle(&*desk, &answer.id, reply, &waiting, (shared, &environment)).await
             }
         }
     })
@@ -90,16 +95,84 @@ fn rules(answer: &AnswerQuestion, waiting: &[Pending]) -> Result<Vec<String>, Fa
     Ok(reach.rules.clone())
 }
 
-fn told(pending: &Pending, reply: &Reply, shared: &Shared) -> Result<Exit, Fault> {
-    if shared.json {
-        words::data(&words::json(
-            &serde_json::json!({"id": pending.id, "digest": pending.digest, "reply": reply}),
-        ))?;
-    } else {
-        let tool = words::visible(&pending.tool);
-        words::talk(&format!("answered: the next call of {tool} with exactly these arguments uses it up."));
+/// Writes what lasts, answers the question, and every other one that what was written answers.
+async fn settle(
+    desk: &dyn Desk,
+    id: &str,
+    reply: Reply,
+    waiting: &[Pending],
+    (shared, environment): (&Shared, &Environment),
+) -> Result<Exit, Fault> {
+    let is_meant = |pending: &&Pending| pending.id == id || pending.digest.as_str() == id;
+    let lasting = match waiting.iter().find(is_meant) {
+        Some(pending) => lasting::write(&reply, pending, shared, environment).await?,
+        // The desk says why there is none.
+        None => Lasting::Nothing,
+    };
+    let reply = match (&lasting, reply) {
+        // What could not be written now is not tried again behind the person's back: the call alone has its answer.
+        (Lasting::Not(_), Reply::Always { .. }) => Reply::Yes,
+        (Lasting::Not(_), Reply::Never { .. }) => Reply::No { message: None },
+        (_, reply) => reply,
+    };
+    let pending = desk.answer(id, &reply).await.map_err(fault)?;
+    let mut others = Vec::new();
+    if let Lasting::Written(rules) = &lasting {
+        let rest = waiting.iter().filter(|other| other.digest != pending.digest);
+        for (other, reply) in lasting::also_answered(rules, rest, shared).await {
+            // Somebody may have been quicker.
+            if desk.answer(other.digest.as_str(), &reply).await.is_ok() {
+                others.push(other.id.as_str());
+            }
+        }
     }
-    Ok(Exit::Done)
+    told(&pending, &reply, (&lasting, &others), shared)
+}
+
+fn told(
+    pending: &Pending,
+    reply: &Reply,
+    (lasting, others): (&Lasting, &[&str]),
+    shared: &Shared,
+) -> Result<Exit, Fault> {
+    let exit = if matches!(lasting, Lasting::Not(_)) { Exit::Failed } else { Exit::Done };
+    if shared.json {
+        let mut line = json!({"id": pending.id, "digest": pending.digest, "reply": reply});
+        match lasting {
+            Lasting::Nothing => {}
+            Lasting::Written(rules) => line["written"] = json!(rules),
+            Lasting::Not(why) => line["not_written"] = why.as_str().into(),
+        }
+        if !others.is_empty() {
+            line["also_answered"] = json!(others);
+        }
+        words::data(&words::json(&line))?;
+        return Ok(exit);
+    }
+    let tool = words::visible(&pending.tool);
+    let once = format!("the next call of {tool} with exactly these arguments uses it up");
+    let mut text = match (lasting, reply) {
+        (Lasting::Written(rules), _) => rules.iter().map(in_force).collect::<Vec<_>>().join("\n"),
+        (Lasting::Not(why), _) => {
+            let why = words::visible(why);
+            format!(
+                "answered for this call alone: {once}.\nerror: no rule was written: {why}\nhint: put that right, then answer the next question so."
+            )
+        }
+        (Lasting::Nothing, Reply::Always { .. } | Reply::Never { .. }) => format!(
+            "answered: {once}, and the rule holds from there on in the session of whoever makes it.\nhint: --for project or --for user writes it down now."
+        ),
+        (Lasting::Nothing, _) => format!("answered: {once}."),
+    };
+    if !others.is_empty() {
+        let _ = write!(text, "\nit answers other questions too: {}", others.join(", "));
+    }
+    words::talk(&text);
+    Ok(exit)
+}
+
+fn in_force(rule: &RuleRef) -> String {
+    format!("in force: {}   {}", words::visible(&rule.text), words::visible(&rule.source))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` asks for")]
