@@ -137,7 +137,7 @@ impl Words for Before {
         match self {
             Self::Pass | Self::Rewrite(_) => {}
             Self::Context(words) | Self::RewriteWith(_, words) | Self::Block(words) | Self::Failed(words) => {
-                redactor.in_place(words)
+                redactor.in_place(words);
             }
         }
     }

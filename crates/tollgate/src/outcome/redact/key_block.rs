@@ -36,9 +36,9 @@ fn end_line(rest: &str, header: usize) -> Option<usize> {
         if found.starts_with(BEGIN) {
             return None;
         }
-        if found.starts_with(END) {
+        if let Some(label) = found.strip_prefix(END) {
             let line = found.find('\n').unwrap_or(found.len());
-            let dashes = found[END.len()..].find(DASHES).map_or(line, |at| END.len() + at + DASHES.len());
+            let dashes = label.find(DASHES).map_or(line, |at| END.len() + at + DASHES.len());
             return Some(header + at + dashes.min(line));
         }
     }
