@@ -1,5 +1,3 @@
-#![expect(clippy::expect_used, reason = "a test that cannot set itself up should stop")]
-
 use crate::{Entry, Place, RunTrace, Store, Unreadable, book::Tally};
 
 #[tokio::test]

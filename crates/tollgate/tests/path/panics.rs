@@ -141,11 +141,11 @@ async fn whoever_panics_at_hearing_an_answer_takes_it_away_from_nobody() {
     let turn = || world.gate.turn(&world.scope()).telling(|_| unreachable!("a bug in the listener"));
     let calls = || ["a", "b"].map(|id| Proposed::new(id, "t", "{}"));
     let answers = turn().run(calls().into()).await;
-    assert_eq!(answers.iter().map(|answer| answer.status()).collect::<Vec<_>>(), [Status::Ok; 2]);
+    assert_eq!(answers.iter().map(tollgate::Settled::status).collect::<Vec<_>>(), [Status::Ok; 2]);
     let mut early = turn().streaming();
     calls().into_iter().for_each(|call| early.push(call));
     let answers = early.finish().await;
-    assert_eq!(answers.iter().map(|answer| answer.status()).collect::<Vec<_>>(), [Status::Ok; 2]);
+    assert_eq!(answers.iter().map(tollgate::Settled::status).collect::<Vec<_>>(), [Status::Ok; 2]);
     assert_eq!(world.told("fault").len(), 4);
 }
 
