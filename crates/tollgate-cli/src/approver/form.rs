@@ -178,7 +178,9 @@ async fn one(
     loop {
         match edit(talk, "  : ", &text).await {
             Edited::Text(typed) => text = typed,
-            Edited::Back | Edited::Stop | Edited::Gone => return Err(ElicitationAnswer::Cancel),
+            Edited::Back | Edited::Stop | Edited::Interrupt | Edited::Gone => {
+                return Err(ElicitationAnswer::Cancel);
+            }
         }
         match field.read(text.trim()) {
             Ok(value) => return Ok(value),

@@ -113,7 +113,7 @@ impl Queue {
     pub(crate) fn offer(&self, op: Op) -> Result<(), StoreError> {
         let waiting = self.lock();
         match &waiting.broken {
-            Some(why) if waiting.is_full(op.bytes()) => Err(StoreError::Stuck { why: why.clone() }),
+            Some(trouble) if waiting.is_full(op.bytes()) => Err(StoreError::Stuck { why: trouble.why.clone() }),
             _ => self.add(op, waiting),
         }
     }
