@@ -234,6 +234,13 @@ fn where_turns_bring_no_usage_their_texts_stand_apart_and_calls_between_them() {
     std::fs::write(&tape, without).unwrap();
     let ran = world.run(&["run", "--model", &format!("cassette:{}", tape.display()), "what?"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "I look.\nIt says **one**.\n"), "{ran:?}");
+    // Both in one place, as a log has them.
+    let log = world.file("log.txt", "");
+    let log_end = || std::fs::File::options().append(true).open(&log).unwrap();
+    let mut command = world.command(&["run", "--model", &format!("cassette:{}", tape.display()), "what?"]);
+    assert!(command.stdout(log_end()).stderr(log_end()).status().unwrap().success());
+    let told = std::fs::read_to_string(&log).unwrap();
+    assert!(told.contains("I look.\nok      read_file a.txt"), "{told}");
 }
 
 fn without_usage(value: &mut Value) {

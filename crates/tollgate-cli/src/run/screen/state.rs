@@ -125,7 +125,7 @@ impl State {
 
     /// Shows for good what has settled. While a text is coming it waits for the text's end.
     pub(super) fn settled(&mut self) {
-        if self.in_text && self.text_to == TextTo::Screen {
+        if self.in_text {
             return self.draw();
         }
         let lines = self.calls.take_settled();
