@@ -107,7 +107,10 @@ impl Guard {
             starts.extend(roots.iter().cloned());
         }
         let decided: BTreeSet<PathBuf> = named.iter().filter_map(|path| lexical(path)).collect();
-        let mut look = Look::new(self, Reading::Asks, scope).keeping(starts.clone());
+        // What was decided on must not go with the folder it is in.
+        let mut kept = starts.clone();
+        kept.extend(decided.iter().flat_map(|path| path.ancestors().skip(1).map(Path::to_owned)));
+        let mut look = Look::new(self, Reading::Asks, scope).keeping(kept);
         // Where the rules ask about a folder that was named, somebody has said yes to what is in it.
         let asked = |path: &&PathBuf| path.is_dir() && self.says(scope, path) >= Reading::Asks;
         look.asked = decided.iter().filter(asked).cloned().collect();
@@ -124,7 +127,7 @@ impl Guard {
         }
         // A file that was named by its own name was decided on. A folder is not: what it holds nobody named.
         look.hidden.retain(|path| path.is_dir() || !decided.contains(path));
-        Ok(look.hidden.into_iter().collect())
+        Ok(look.found())
     }
 
     /// Everything in the roots that a rule denies.
@@ -134,7 +137,7 @@ impl Guard {
         if (self.denies)() {
             scope.roots().iter().try_for_each(|root| look.through(root).map(drop))?;
         }
-        Ok(look.hidden.into_iter().collect())
+        Ok(look.found())
     }
 }
 
@@ -215,6 +218,18 @@ impl<'a> Look<'a> {
             self.hidden.extend(below);
         }
         Ok(all)
+    }
+
+    /// What is hidden, nothing of it twice: a link may lead into a folder that is hidden as a whole.
+    fn found(self) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = Vec::new();
+        for path in self.hidden {
+            // In this order a folder stands right before what is in it.
+            if !found.last().is_some_and(|above| path.starts_with(above)) {
+                found.push(path);
+            }
+        }
+        found
     }
 
     /// A link is never hidden itself: what it leads to is, as it really is.
