@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tollgate::wire::Usage;
 use tollgate::{
     BoxFuture,
     policy::{Answer, Grant, Lifetime, Stance},
 };
 use tollgate_agent::{
-    Desk, Inquiry, Limits, Part, Person, Role, StopReason, machine::Limit, session::new_session_id,
-    standin::Say,
+    AgentEvent, Desk, Inquiry, Limits, Part, Person, Role, StopReason, machine::Limit,
+    session::new_session_id, standin::Say,
 };
 
 use crate::world::{MODELS, World, all, told, within};
@@ -32,6 +32,24 @@ fn delegate(say: Say, id: &str) -> Say {
     say.call_with(id, "delegate", &json!({"role": "scout", "task": "look"}))
 }
 
+/// Whoever's call it is: it is told proposed, started, settled, all of it in the turn it was proposed in.
+fn in_order(events: &[AgentEvent]) {
+    let events: Vec<Value> = events.iter().map(|event| serde_json::to_value(event).unwrap()).collect();
+    let mut started = 0;
+    for (at, event) in events.iter().enumerate().filter(|(_, event)| event["event"] == "call_started") {
+        let same = |other: &Value, id: &Value| other["run"] == event["run"] && *id == event["id"];
+        let proposed =
+            events[..at].iter().find(|other| other["event"] == "call_proposed" && same(other, &other["id"]));
+        let settled = events[at..]
+            .iter()
+            .find(|other| other["event"] == "call_settled" && same(other, &other["answer"]["id"]));
+        let turns = [proposed, settled].map(|other| other.map(|other| other["turn"].clone()));
+        assert_eq!(turns, [Some(event["turn"].clone()), Some(event["turn"].clone())], "{event}");
+        started += 1;
+    }
+    assert!(started >= 2, "{started} calls were told to have started");
+}
+
 #[tokio::test]
 async fn a_sub_agent_works_with_its_own_tools_writes_too_and_hands_in_its_report() {
     for model in MODELS {
@@ -50,6 +68,7 @@ async fn a_sub_agent_works_with_its_own_tools_writes_too_and_hands_in_its_report
         world.assert_accepted();
         assert_eq!(stopped.text.as_deref(), Some("I know enough."), "{model}");
         assert_eq!(world.log.all(), ["write a"], "{model}: what its role does not name is not there");
+        in_order(&events);
         let sent = world.standin.seen().last().unwrap().body.to_string();
         assert!(sent.contains("it is a trap"), "{model}");
         let seen = world.standin.seen();
