@@ -113,7 +113,9 @@ impl Queue {
     pub(crate) fn offer(&self, op: Op) -> Result<(), StoreError> {
         let waiting = self.lock();
         match &waiting.broken {
-            Some(trouble) if waiting.is_full(op.bytes()) => Err(StoreError::Stuck { why: trouble.why.clone() }),
+            Some(trouble) if waiting.is_full(op.bytes()) => {
+                Err(StoreError::Stuck { why: trouble.why.clone() })
+            }
             _ => self.add(op, waiting),
         }
     }

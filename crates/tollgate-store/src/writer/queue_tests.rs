@@ -25,7 +25,9 @@ fn what_nobody_waits_for_is_bounded_while_nothing_can_be_written_and_nothing_let
         }
         queue.put_back(batch.map_or_else(Vec::new, |batch| batch.ops), &full);
     }
-    assert!(matches!(queue.offer(end(id)), Err(StoreError::Stuck { why }) if why.contains("the disk is full")));
+    assert!(
+        matches!(queue.offer(end(id)), Err(StoreError::Stuck { why }) if why.contains("the disk is full"))
+    );
     assert!((ROOM / 10_500..=ROOM / 10_000).contains(&let_in), "{let_in}");
     // The end of what took effect is let in whatever the room.
     queue.push(end(id)).expect("let in");

