@@ -348,6 +348,7 @@ fn a_grant_for_a_person_names_the_folder_it_was_given_in_and_reaches_no_other() 
         assert!(text.contains(&rule), "{rule}\n{text}");
     }
     assert!(!text.contains("./"), "{text}");
+    assert!(text.starts_with("# Rules of Tollgate"), "{text}");
 }
 
 #[test]

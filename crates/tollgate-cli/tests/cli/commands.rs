@@ -49,3 +49,35 @@ fn what_only_reads_inside_the_roots_runs_without_a_rule_and_the_rest_does_not() 
     let outside = world.run(&["explain", "shell", r#"{"command": "cat /etc/passwd"}"#, "--json"]).json();
     assert_eq!((&outside["status"], &outside["code"]), (&json!("refused"), &json!("outside_roots")));
 }
+
+#[test]
+fn the_readmes_commands_work_on_the_files_beside_them() {
+    let world = World::new();
+    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for name in ["tools.json", "turn.json", "schema.json"] {
+        std::fs::copy(examples.join(name), world.path().join(name)).unwrap();
+    }
+    let read = |name: &str| std::fs::read_to_string(examples.join(name)).unwrap();
+    let ran = world.run(&[
+        "call",
+        "read_file",
+        r#"{"path":"a.txt"}"#,
+        "--mocks",
+        "tools.json",
+        "--allow",
+        "read_file",
+    ]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "hello\n"), "{ran:?}");
+    let write = r#"{"path":"a.txt","content":"x"}"#;
+    let ran = world.run(&["explain", "write_file", write, "--mocks", "tools.json"]);
+    assert!(ran.code == Some(0) && ran.out.contains("ask"), "{ran:?}");
+    let turn = ["batch", "--format", "anthropic", "--mocks", "tools.json", "--allow", "*"];
+    let ran = world.feed(&turn, read("turn.json"));
+    assert!(ran.out.contains("hello") && ran.out.contains("there is no field"), "{ran:?}");
+    assert_eq!(world.run(&["tools", "lint", "--mocks", "tools.json"]).code, Some(0));
+    let ran =
+        world.run(&["tools", "export", "--provider", "openai-chat", "--strict", "--mocks", "tools.json"]);
+    assert!(ran.code == Some(0) && ran.json()[1]["function"]["strict"] == true, "{ran:?}");
+    let ran = world.feed(&["schema", "flatten"], read("schema.json"));
+    assert!(ran.code == Some(0) && !ran.out.contains("$ref"), "{ran:?}");
+}

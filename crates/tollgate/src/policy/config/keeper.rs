@@ -18,7 +18,7 @@ pub struct FileKeeper {
 }
 
 /// How a file begins that a grant makes.
-const HEAD: &str = "# Rules of Tollgate: `tollgate policy show` tells what is in force.\n";
+const HEAD: &str = "# Rules of Tollgate: `tollgate policy show` tells what is in force.\n\n";
 
 impl FileKeeper {
     pub(super) fn new(sources: Sources) -> Self {
@@ -53,8 +53,11 @@ impl FileKeeper {
             return Err(format!("{shown} is not trusted; read it and run `tollgate trust` first"));
         }
         let rule = self.seen_from(&file, layer, rule)?;
-        let text = before.unwrap_or_else(|| HEAD.to_owned());
-        let written = with_rule(&text, list_of(stance), &rule).map_err(|why| format!("{shown}: {why}"))?;
+        let text = before.as_deref().unwrap_or_default();
+        let mut written = with_rule(text, list_of(stance), &rule).map_err(|why| format!("{shown}: {why}"))?;
+        if before.is_none() {
+            written.insert_str(0, HEAD);
+        }
         // What we write we must be able to read.
         let parsed = self.sources.parse(layer, &file, &written).map_err(|bad| bad.to_string())?;
         replace(&file, &written).map_err(|error| format!("{shown} cannot be written: {error}"))?;
