@@ -91,7 +91,9 @@ impl Person {
             (None, true) => r#"tty=$1; shift; exec "$@" <"$tty" >"$tty" 2>"$tty""#,
             (Some(_), _) => r#"tty=$1; shift; exec 3<"$tty"; exec "$@" 2>"$tty" 3<&-"#,
         };
-        let mut command = Command::new("sh");
+        // Whoever started the tests may ignore HUP, as `nohup` does; a terminal's own programs do not.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=HUP", "sh"]);
         command.args(["-c", script, "sh", &theirs, env!("CARGO_BIN_EXE_tollgate")]).args(args);
         command.current_dir(world.path()).env_clear().env("HOME", world.path());
         command

@@ -194,7 +194,13 @@ fn term_and_hup_end_a_call_as_ctrl_c_does_and_nothing_of_ours_stays_in_the_proje
     for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
         let world = World::new();
         let line = r#"{"command":"touch made; sleep 30"}"#;
-        let mut command = world.command(&["call", "shell", line, "--allow", "shell", "--json"]);
+        // Whoever started the tests may ignore HUP, as `nohup` does, and that would be left to the program.
+        let mut command = std::process::Command::new("/usr/bin/env");
+        command.arg("--default-signal=HUP").arg(env!("CARGO_BIN_EXE_tollgate"));
+        command.args(["call", "shell", line, "--allow", "shell", "--json"]);
+        command.current_dir(world.path()).env_clear().env("HOME", world.path());
+        command.stdin(std::process::Stdio::null());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         let child = command.env("PATH", "/usr/local/bin:/usr/bin:/bin").spawn().unwrap();
         until_made(&world, "made");
         let began = std::time::Instant::now();
