@@ -242,7 +242,8 @@ impl Walk<'_> {
     /// What the words of a command that is not known may touch, for rules about paths and hosts.
     fn guess(&mut self, name: &str, words: &[Word]) {
         let texts: Vec<&str> = words.iter().filter_map(Word::text).collect();
-        for text in &texts {
+        let begun: Vec<&str> = words.iter().filter_map(known).collect();
+        for text in &begun {
             self.naming_hosts(text);
         }
         let plain = texts.iter().filter(|text| !text.starts_with('-') && !text.contains("://"));
@@ -258,12 +259,12 @@ impl Walk<'_> {
             }
             Some(table::Writer::Moves) => plain.for_each(|text| self.writing(text)),
             Some(table::Writer::ModeFirst) => plain.skip(1).for_each(|text| self.writing(text)),
-            Some(table::Writer::Host) => hosts(&texts).for_each(|host| self.host_of(host)),
+            Some(table::Writer::Host) => hosts(&begun).for_each(|host| self.host_of(host)),
             Some(table::Writer::Addresses) => {
-                let addressed = |text: &&&str| text.contains(['.', ':']) || **text == "localhost";
-                plain.filter(addressed).for_each(|text| {
-                    self.host_of(text.split(['/', '?', '#']).next().unwrap_or_default());
-                });
+                let plain = begun.iter().filter(|text| !text.starts_with('-') && !text.contains("://"));
+                let hosts = plain.map(|text| text.split(['/', '?', '#']).next().unwrap_or_default());
+                let named = |host: &&str| host.contains(['.', ':']) || *host == "localhost";
+                hosts.filter(named).for_each(|host| self.host_of(host));
             }
             None => {
                 // Inside the working folder alone: what a program takes as a name elsewhere nobody knows.
@@ -286,4 +287,16 @@ fn hosts<'a>(texts: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
     });
     let until = first.map_or(texts.len(), |at| at + 1);
     texts[..until].iter().copied().filter(move |text| !is_option(text) && !text.contains("://"))
+}
+
+/// What is known of a word before it is looked up or runs: all of it, or an address up to where its host ends.
+fn known(word: &Word) -> Option<&str> {
+    match &word.value {
+        Value::Static(text) | Value::Glob(text) => Some(text),
+        Value::Dynamic { start, .. } => {
+            let (_, rest) = start.split_once("://")?;
+            rest.contains(['/', '?', '#']).then_some(start)
+        }
+        Value::Stream => None,
+    }
 }

