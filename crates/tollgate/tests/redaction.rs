@@ -128,6 +128,12 @@ fn other_secrets_are_named_by_their_kind() {
             "a [redacted: private key] z",
         ),
         ("api-key = 'a1b2c3d4e5'", "api-key = '[redacted: value of api-key]'"),
+        (
+            "POST https://hooks.slack.com/services/T0AAAAAAA/B0BBBBBBB/abcdefghijklmnopqrstuvwx now",
+            "POST [redacted: Slack webhook] now",
+        ),
+        ("xai-0123456789abcdefghijABCDEFGHIJ0123456789abcd", "[redacted: xAI key]"),
+        ("hvs.CAESIJ0123456789abcdefghijABCDEF", "[redacted: Vault token]"),
         ("AWS key: AKIAIOSF\nODNN7EXAMPLE done", "AWS key: [redacted: AWS access key id] done"),
     ] {
         assert_eq!(marked.text(text), clean);

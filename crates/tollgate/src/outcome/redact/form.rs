@@ -28,7 +28,7 @@ const fn form(prefix: &'static str, kind: &'static str, least: usize, body: Body
     Form { prefix, kind, least, body }
 }
 
-const FORMS: [Form; 35] = [
+const FORMS: [Form; 61] = [
     form("AKIA", "AWS access key id", 16, Body::Capitals),
     form("ASIA", "AWS access key id", 16, Body::Capitals),
     form("AGE-SECRET-KEY-1", "age secret key", 40, Body::Capitals),
@@ -64,6 +64,32 @@ const FORMS: [Form; 35] = [
     form("xoxb-", "Slack token", 10, Body::Words),
     form("xoxp-", "Slack token", 10, Body::Words),
     form("ya29.", "Google access token", 20, Body::Words),
+    form("ABIA", "AWS access key id", 16, Body::Capitals),
+    form("ACCA", "AWS access key id", 16, Body::Capitals),
+    form("ATATT3", "Atlassian token", 50, Body::Wide),
+    form("NRAK-", "New Relic key", 27, Body::Capitals),
+    form("PMAK-", "Postman key", 50, Body::Words),
+    form("dp.pt.", "Doppler token", 40, Body::Letters),
+    form("figd_", "Figma token", 40, Body::Words),
+    form("glrt-", "GitLab token", 18, Body::Words),
+    form("https://discord.com/api/webhooks/", "Discord webhook", 40, Body::Wide),
+    form("https://hooks.slack.com/services/", "Slack webhook", 30, Body::Wide),
+    form("hvs.", "Vault token", 24, Body::Words),
+    form("lsv2_pt_", "LangSmith key", 40, Body::Words),
+    form("nvapi-", "NVIDIA key", 40, Body::Words),
+    form("pplx-", "Perplexity key", 40, Body::Letters),
+    form("pscale_tkn_", "PlanetScale token", 30, Body::Words),
+    form("r8_", "Replicate token", 37, Body::Letters),
+    form("rubygems_", "RubyGems key", 40, Body::Letters),
+    form("sbp_", "Supabase token", 40, Body::Letters),
+    form("sntrys_", "Sentry token", 40, Body::Wide),
+    form("tvly-", "Tavily key", 20, Body::Words),
+    form("xai-", "xAI key", 40, Body::Words),
+    form("xapp-", "Slack token", 20, Body::Words),
+    form("xoxa-", "Slack token", 10, Body::Words),
+    form("xoxe-", "Slack token", 10, Body::Words),
+    form("xoxr-", "Slack token", 10, Body::Words),
+    form("xoxs-", "Slack token", 10, Body::Words),
 ];
 
 /// Bytes a form, a token or a key block begins with.
