@@ -14,36 +14,34 @@ use crate::{
 };
 
 pub(crate) fn run(command: &BreakerCommand, shared: &Shared) -> Result<Exit, Fault> {
-    let meant = match command {
-        BreakerCommand::List(_) => None,
-        BreakerCommand::Open(of) | BreakerCommand::Reset(of) => Some(key(&of.what)?),
+    let (what, opens) = match command {
+        BreakerCommand::List(_) => return list_all(shared),
+        BreakerCommand::Open(of) => (&of.what, true),
+        BreakerCommand::Reset(of) => (&of.what, false),
     };
-    if let (BreakerCommand::Open(_), Some(BreakerKey::Tool(name))) = (command, &meant) {
-        tell_unknown(name, shared)?;
-    }
-    let store = match command {
-        BreakerCommand::Open(_) => store::open_or_make(),
-        _ => store::open(),
-    }?;
-    let done = match command {
-        BreakerCommand::List(_) => store.breakers().map(|breakers| list(&breakers, shared)),
-        BreakerCommand::Open(of) => store.open_breaker(key(&of.what)?).map(|()| Vec::new()),
-        BreakerCommand::Reset(of) => store.reset_breaker(key(&of.what)?).map(|()| Vec::new()),
-    };
+    let key = key(what)?;
+    let shown = words::visible(&key.to_string());
+    let store = if opens { store::open_or_make() } else { store::open() }?;
+    let done = if opens { store.open_breaker(key.clone()) } else { store.reset_breaker(key.clone()) };
     store.close();
-    let lines = done.map_err(|error| store::fault(&error))?;
+    done.map_err(|error| store::fault(&error))?;
+    if opens {
+        let what = words::visible(what);
+        words::talk(&format!("open: {shown} is not called until `tollgate breaker reset {what}`."));
+        tell_unknown(&key, shared);
+    } else {
+        words::talk(&format!("closed: {shown}."));
+    }
+    Ok(Exit::Done)
+}
+
+fn list_all(shared: &Shared) -> Result<Exit, Fault> {
+    let store = store::open()?;
+    let breakers = store.breakers();
+    store.close();
+    let lines = list(&breakers.map_err(|error| store::fault(&error))?, shared);
     if lines.is_empty() {
-        words::talk(&match command {
-            BreakerCommand::List(_) => "note: every breaker is closed.".to_owned(),
-            BreakerCommand::Open(of) => {
-                let what = words::visible(&of.what);
-                format!(
-                    "open: {} is not called until `tollgate breaker reset {what}`.",
-                    words::visible(&key(&of.what)?.to_string())
-                )
-            }
-            BreakerCommand::Reset(of) => format!("closed: {}.", words::visible(&key(&of.what)?.to_string())),
-        });
+        words::talk("note: every breaker is closed.");
         return Ok(Exit::Done);
     }
     words::data(&lines.join("\n")).map(|()| Exit::Done)
@@ -86,16 +84,16 @@ fn key(what: &str) -> Result<BreakerKey, Fault> {
     })
 }
 
-/// A slip of the pen must not look like a stop. Tools of servers that are not here now may still come.
-fn tell_unknown(name: &str, shared: &Shared) -> Result<(), Fault> {
-    let loaded = Loaded::definitions(&shared.mocks)?;
-    if loaded.registry.specs().any(|spec| *spec.id.to_string() == *name) {
-        return Ok(());
+/// A slip of the pen must not look like a stop. Told afterwards, and only where the tools can be read: nothing keeps a
+/// stop from being made.
+fn tell_unknown(key: &BreakerKey, shared: &Shared) {
+    let (BreakerKey::Tool(name), Ok(loaded)) = (key, Loaded::definitions(&shared.mocks)) else { return };
+    if loaded.registry.specs().any(|spec| *spec.id.to_string() == **name) {
+        return;
     }
     words::talk(&format!(
         "note: no tool of this program is called {}; it counts should one of that name come from a server.",
         words::visible(name)
     ));
     words::talk("hint: `tollgate tools list` shows the names.");
-    Ok(())
 }

@@ -2,7 +2,6 @@
 
 use std::{path::Path, sync::Arc};
 
-use tollgate::wire::Usage;
 use tollgate_agent::{
     cassette::{Places, Recorder},
     model::{Model, ModelError},
@@ -91,9 +90,8 @@ impl Reach {
     }
 
     /// Refuses a model whose cost nobody knows: a limit in dollars would never be reached.
-    pub(crate) fn must_be_priced(&self, model: &dyn Model) -> Result<(), Fault> {
-        let name = model.priced_as();
-        if self.models.cost(name, model.provider(), &Usage::default()).is_some() {
+    pub(crate) fn must_be_priced(&self, name: &str) -> Result<(), Fault> {
+        if self.models.find(name).is_some_and(|row| row.input.is_some() && row.output.is_some()) {
             return Ok(());
         }
         Err(Fault::usage(

@@ -87,7 +87,9 @@ impl Setup {
         let budget = Budget::from(args.limits).and(settings.limits);
         let budget = budget.and(of_role.map_or_else(Budget::default, |role| role.limits));
         if budget.microdollars.is_some() {
-            reach.must_be_priced(&*model)?;
+            // A sub-agent spends from the same purse.
+            let roles = settings.roles.values().filter_map(|role| role.model.as_deref());
+            [model.priced_as()].into_iter().chain(roles).try_for_each(|name| reach.must_be_priced(name))?;
         }
         let limits = Limits { retries: args.retries.min(2), ..limits(budget, shared) };
         let plan = args.plan || settings.plan;

@@ -171,7 +171,16 @@ fn a_breaker_opened_by_hand_or_by_failures_holds_in_the_next_process_until_it_is
         ("sick", json!({"answers": [{"unknown": "gone"}]})),
         ("pay", json!({"answers": [{"text": "paid"}]})),
     ]));
-    assert_eq!(world.run(&["breaker", "open", "pay"]).code, Some(0));
+    let ran = world.run(&["breaker", "open", "pay", "--mocks", "mocks.json"]);
+    assert!(ran.code == Some(0) && !ran.err.contains("no tool of this program"), "{ran:?}");
+    let slip = world.run(&["breaker", "open", "pya", "--mocks", "absent.json"]);
+    assert!(
+        slip.code == Some(0) && slip.err.contains("open: "),
+        "no file keeps a stop from being made: {slip:?}"
+    );
+    assert!(world.run(&["breaker", "open", "pya"]).err.contains("no tool of this program"), "a slip is told");
+    assert_eq!(world.run(&["breaker", "reset", "pya"]).code, Some(0));
+    assert_eq!(world.run(&["breaker", "open", "bogus:pay"]).code, Some(2));
     let refused = world.allowed(&["call", "pay", "--json"]);
     assert_eq!(refused.status(), ("refused".to_owned(), "circuit_open".to_owned()), "{refused:?}");
     assert!(world.run(&["breaker", "list"]).out.contains("tool `pay`  open"));

@@ -92,6 +92,13 @@ fn a_key_is_never_on_screen_in_a_session_or_in_the_trace() {
 #[test]
 fn a_limit_in_dollars_is_not_taken_for_a_model_without_a_price() {
     told(&run(&["--model", "chat:x@http://127.0.0.1:9", "--max-cost", "1"]), 2, "nothing says what chat:x");
+    let world = World::new();
+    std::fs::create_dir_all(world.path().join(".config/tollgate")).unwrap();
+    world.file(".config/tollgate/tollgate.toml", "[roles.scout]\nmodel = \"chat:y@http://127.0.0.1:9\"\n");
+    let mut command =
+        world.command(&["run", "do it", "--print", "--max-cost", "1", "--model", "openai:gpt-5"]);
+    let ran: Ran = command.env("OPENAI_API_KEY", "sk-none").output().unwrap().into();
+    told(&ran, 2, "nothing says what chat:y");
 }
 
 #[test]
