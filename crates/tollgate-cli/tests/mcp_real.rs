@@ -3,12 +3,17 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends there")]
 #![expect(clippy::disallowed_methods, reason = "servers and the program are started as a person starts them")]
 
+#[path = "../../tollgate-mcp/tests/gateway/installed.rs"]
+mod installed;
+
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Output, Stdio},
 };
 
 use serde_json::{Value, json};
+
+use crate::installed::{node, python};
 
 struct World {
     folder: tempfile::TempDir,
@@ -51,33 +56,11 @@ impl World {
     }
 }
 
-/// Packages of npm, installed once; `None` where that cannot be.
-fn npm(packages: &[&str]) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mcp-npm");
-    let there = |package: &&str| folder.join("node_modules").join(package).exists();
-    if !packages.iter().all(there) {
-        std::fs::create_dir_all(&folder).unwrap();
-        let installed = Command::new("npm")
-            .args(["install", "--no-audit", "--no-fund", "--prefix"])
-            .arg(&folder)
-            .args(packages)
-            .output();
-        if !installed.is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: npm cannot install {packages:?} here (no Node, or no network)");
-            return None;
-        }
-    }
-    Some(folder.join("node_modules/.bin"))
-}
-
 #[test]
 fn the_everything_server_lists_its_tools_and_answers() {
-    let Some(bin) =
-        npm(&["@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem"])
-    else {
-        return;
-    };
-    let world = World::with("every", false, &["node", bin.join("mcp-server-everything").to_str().unwrap()]);
+    let Some((_, packages)) = node("the everything server") else { return };
+    let world =
+        World::with("every", false, &["node", packages.join(".bin/mcp-server-everything").to_str().unwrap()]);
     let checked = world.check();
     assert_eq!(checked["state"], "ready");
     assert!(checked["tools"].as_array().unwrap().len() > 5, "{checked}");
@@ -95,13 +78,12 @@ fn the_everything_server_lists_its_tools_and_answers() {
 
 #[test]
 fn the_filesystem_server_reads_and_its_errors_are_results() {
-    let Some(bin) =
-        npm(&["@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem"])
-    else {
-        return;
-    };
-    let world =
-        World::with("files", true, &["node", bin.join("mcp-server-filesystem").to_str().unwrap(), "."]);
+    let Some((_, packages)) = node("the filesystem server") else { return };
+    let world = World::with(
+        "files",
+        true,
+        &["node", packages.join(".bin/mcp-server-filesystem").to_str().unwrap(), "."],
+    );
     std::fs::write(world.work().join("a.txt"), "what it says").unwrap();
     let read = world.call("@files/read_text_file", &json!({"path": "a.txt"}));
     assert_eq!(read["status"], "ok", "{read}");
@@ -112,26 +94,8 @@ fn the_filesystem_server_reads_and_its_errors_are_results() {
 
 #[test]
 fn the_git_server_speaks_the_newer_generation_and_answers() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mcp-python");
-    let server = folder.join("bin/mcp-server-git");
-    if !server.exists() {
-        let made = Command::new("python3")
-            .args(["-m", "venv"])
-            .arg(&folder)
-            .output()
-            .is_ok_and(|output| output.status.success());
-        let installed = made
-            && Command::new(folder.join("bin/pip"))
-                .args(["install", "--quiet", "mcp-server-git"])
-                .output()
-                .is_ok_and(|output| output.status.success());
-        if !installed {
-            eprintln!(
-                "skipped: mcp-server-git cannot be installed here (no Python 3 with venv, or no network)"
-            );
-            return;
-        }
-    }
+    let Some(bin) = python("the git server") else { return };
+    let server = bin.join("mcp-server-git");
     // The first start of all compiles what it imports, which may take longer than a start may.
     assert!(Command::new(&server).arg("--help").output().is_ok_and(|output| output.status.success()));
     let world = World::with("git", false, &[server.to_str().unwrap()]);

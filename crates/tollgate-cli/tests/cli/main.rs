@@ -7,6 +7,9 @@
     reason = "helpers of tests stop the test where something is not as it must be"
 )]
 
+#[path = "../../../tollgate-mcp/tests/gateway/installed.rs"]
+#[expect(dead_code, reason = "other tests use the rest of it")]
+mod installed;
 mod commands;
 mod world;
 #[expect(dead_code, reason = "the tests of `run` use the rest of it")]

@@ -275,37 +275,18 @@ fn a_store_with_a_key_from_outside_opens_with_it_alone() {
     assert!(code == Some(1) && err.contains("64 hexadecimal digits") && err.contains("hint: "), "{err}");
 }
 
-/// The official schema as a Python package, in a folder of this build; installed once.
-fn otlp_packages() -> Option<std::path::PathBuf> {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("otlp");
-    if !folder.join("opentelemetry").exists() {
-        let mut pip = std::process::Command::new("python3");
-        pip.args(["-m", "pip", "install", "--quiet", "--target"]).arg(&folder).arg("opentelemetry-proto");
-        pip.output().ok().filter(|output| output.status.success())?;
-    }
-    Some(folder)
-}
-
 /// What the official schema makes of exported lines; and whether what was sent says the same. `None` without Python.
-fn checked(
-    exported: &str,
-    packages: std::path::PathBuf,
-    sent: Option<&std::path::Path>,
-) -> Option<std::process::Output> {
-    let checker = std::process::Command::new("python3")
+fn checked(exported: &str, sent: Option<&std::path::Path>) -> Option<std::process::Output> {
+    let bin = crate::installed::python("spans, read as the official schema has them")?;
+    let mut checker = std::process::Command::new(bin.join("python"))
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/otlp_check.py"))
         .args(sent)
-        .env("PYTHONPATH", packages)
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
-        .spawn();
-    let Ok(mut checker) = checker else {
-        eprintln!("skipped: no python3 to read the spans with");
-        return None;
-    };
-    // One that is not installed reads nothing.
-    let _ = checker.stdin.take().unwrap().write_all(exported.as_bytes());
+        .spawn()
+        .unwrap();
+    checker.stdin.take().unwrap().write_all(exported.as_bytes()).unwrap();
     Some(checker.wait_with_output().unwrap())
 }
 
@@ -315,11 +296,7 @@ fn exported_spans_are_what_the_official_schema_of_otlp_says() {
     world.allowed(&["call", "pay", r#"{"n":7}"#]);
     world.on_mocks(&["call", "pay", "--deny", "pay"]);
     let exported = world.run(&["trace", "export", "--otlp"]);
-    let Some(packages) = otlp_packages() else {
-        eprintln!("skipped: the Python package opentelemetry-proto cannot be installed here");
-        return;
-    };
-    let Some(output) = checked(&exported.out, packages, None) else { return };
+    let Some(output) = checked(&exported.out, None) else { return };
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{err}");
     let names: Vec<&str> = out.lines().map(|line| line.trim_start_matches("invoke_agent ")).collect();
@@ -375,11 +352,7 @@ fn what_is_sent_says_in_protobuf_what_is_printed_in_json() {
     let exported = world.run(&["trace", "export", "--otlp"]);
     let file = world.path().join("sent");
     std::fs::write(&file, body).unwrap();
-    let Some(packages) = otlp_packages() else {
-        eprintln!("skipped: the Python package opentelemetry-proto cannot be installed here");
-        return;
-    };
-    let Some(output) = checked(&exported.out, packages, Some(&file)) else { return };
+    let Some(output) = checked(&exported.out, Some(&file)) else { return };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).contains("execute_tool pay 1"), "{output:?}");
 }

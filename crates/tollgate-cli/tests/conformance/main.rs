@@ -13,8 +13,8 @@
 
 #[path = "../../../tollgate-mcp/tests/gateway/fixtures.rs"]
 mod fixtures;
-#[path = "../../../tollgate-mcp/tests/gateway/npm.rs"]
-mod npm;
+#[path = "../../../tollgate-mcp/tests/gateway/installed.rs"]
+mod installed;
 #[path = "../../../tollgate-mcp/tests/gateway/scenarios.rs"]
 mod scenarios;
 #[path = "../../../tollgate-mcp/tests/gateway/world.rs"]
@@ -29,8 +29,7 @@ use tollgate::policy::Rules;
 use tollgate_mcp::gateway::{Asking, Settings};
 
 use crate::{
-    npm::INSTALLED,
-    scenarios::{NEWER, OLDER, failing_at},
+    scenarios::{NEWER, NEWER_SUITE, OLDER, SUITE, failing_at},
     world::{Address, World},
 };
 
@@ -86,7 +85,7 @@ fn the_program_in_front_of_a_server_passes_the_scenarios_about_tools_for_session
     let program = InFront::start("legacy");
     // About the tool's own stream, which ends at the gateway.
     let scenarios: Vec<&str> = OLDER.into_iter().filter(|name| *name != "server-sse-polling").collect();
-    let Some(failing) = failing_at(&program.url, INSTALLED[0], None, &scenarios) else { return };
+    let Some(failing) = failing_at(&program.url, SUITE, None, &scenarios) else { return };
     assert!(failing.is_empty(), "{}", failing.join("\n\n"));
 }
 
@@ -100,7 +99,7 @@ fn the_program_in_front_of_a_server_passes_the_newer_scenarios_for_sessions() {
         "tools-call-elicitation",
         "server-session-lifecycle",
     ];
-    let Some(failing) = failing_at(&program.url, INSTALLED[1], Some("2025-11-25"), &scenarios) else {
+    let Some(failing) = failing_at(&program.url, NEWER_SUITE, Some("2025-11-25"), &scenarios) else {
         return;
     };
     assert!(failing.is_empty(), "{}", failing.join("\n\n"));
@@ -116,7 +115,7 @@ fn the_program_in_front_of_a_server_passes_the_scenarios_about_tools_without_ses
         "input-required-result-multiple-input-requests",
     ];
     let scenarios: Vec<&str> = NEWER.into_iter().filter(|name| !ours.contains(name)).collect();
-    let Some(failing) = failing_at(&program.url, INSTALLED[1], Some("2026-07-28"), &scenarios) else {
+    let Some(failing) = failing_at(&program.url, NEWER_SUITE, Some("2026-07-28"), &scenarios) else {
         return;
     };
     assert!(failing.is_empty(), "{}", failing.join("\n\n"));
@@ -125,7 +124,7 @@ fn the_program_in_front_of_a_server_passes_the_scenarios_about_tools_without_ses
 #[test]
 fn a_scenario_the_program_does_not_serve_fails_so_that_a_pass_means_something() {
     let program = InFront::start("stateless");
-    let Some(failing) = failing_at(&program.url, INSTALLED[1], Some("2026-07-28"), &["prompts-list"]) else {
+    let Some(failing) = failing_at(&program.url, NEWER_SUITE, Some("2026-07-28"), &["prompts-list"]) else {
         return;
     };
     assert_eq!(failing.len(), 1);

@@ -7,8 +7,7 @@ use tollgate_mcp::gateway::{Asking, Settings};
 
 use crate::{
     fixtures,
-    npm::INSTALLED,
-    scenarios::{NEWER, OLDER, failing_at, failing_client},
+    scenarios::{NEWER, NEWER_SUITE, OLDER, SUITE, failing_at, failing_client},
     world::{Address, World},
 };
 
@@ -21,33 +20,33 @@ fn world() -> (World, Address) {
 }
 
 /// Runs these scenarios; what did not pass, with what the suite said.
-fn failing(suite: (&str, &str), version: Option<&str>, scenarios: &[&str]) -> Option<Vec<String>> {
+fn failing(suite: &str, version: Option<&str>, scenarios: &[&str]) -> Option<Vec<String>> {
     let (_world, address) = world();
     failing_at(&address.url(), suite, version, scenarios)
 }
 
 #[test]
 fn the_suites_scenarios_about_tools_pass_for_sessions() {
-    let Some(failing) = failing(INSTALLED[0], None, &OLDER) else { return };
+    let Some(failing) = failing(SUITE, None, &OLDER) else { return };
     assert!(failing.is_empty(), "{}", failing.join("\n\n"));
 }
 
 #[test]
 fn the_newer_suites_scenarios_about_tools_pass_for_sessions() {
     let scenarios: Vec<&str> = OLDER.into_iter().chain(["server-session-lifecycle"]).collect();
-    let Some(failing) = failing(INSTALLED[1], Some("2025-11-25"), &scenarios) else { return };
+    let Some(failing) = failing(NEWER_SUITE, Some("2025-11-25"), &scenarios) else { return };
     assert!(failing.is_empty(), "{}", failing.join("\n\n"));
 }
 
 #[test]
 fn the_suites_scenarios_about_tools_pass_without_sessions() {
-    let Some(failing) = failing(INSTALLED[1], Some("2026-07-28"), &NEWER) else { return };
+    let Some(failing) = failing(NEWER_SUITE, Some("2026-07-28"), &NEWER) else { return };
     assert!(failing.is_empty(), "{}", failing.join("\n\n"));
 }
 
 #[test]
 fn a_scenario_that_is_not_served_fails_so_that_a_pass_means_something() {
-    let Some(failing) = failing(INSTALLED[1], Some("2026-07-28"), &["prompts-list"]) else { return };
+    let Some(failing) = failing(NEWER_SUITE, Some("2026-07-28"), &["prompts-list"]) else { return };
     assert_eq!(failing.len(), 1);
 }
 
@@ -77,7 +76,7 @@ fn the_client_passes_the_suites_scenarios_about_tools() {
         "http-standard-headers",
         "auth/iss-supported",
     ];
-    for (suite, scenarios) in [(INSTALLED[0], older), (INSTALLED[1], newer)] {
+    for (suite, scenarios) in [(SUITE, older), (NEWER_SUITE, newer)] {
         let Some(failing) = failing_client(&client, suite, &scenarios) else { return };
         assert!(failing.is_empty(), "{}", failing.join("\n\n"));
     }

@@ -17,7 +17,7 @@ mod asked;
 mod many;
 mod bad_input;
 mod doors;
-mod npm;
+mod installed;
 mod scenarios;
 mod conformance;
 mod real_clients;

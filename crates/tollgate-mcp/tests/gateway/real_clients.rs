@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    npm::{INSTALLED, command, finish, node, python},
+    installed::{command, finish, node, python},
     world::World,
 };
 
@@ -11,10 +11,10 @@ const SCRIPT: &str = include_str!("client.py");
 
 #[test]
 fn the_python_client_lists_calls_and_is_asked() {
-    let Some(python) = python("the Python client") else { return };
+    let Some(bin) = python("the Python client") else { return };
     let world = World::new();
     let address = world.open();
-    let mut run = command(python);
+    let mut run = command(bin.join("python"));
     run.args(["-c", SCRIPT, &address.url()]);
     let output = finish(&mut run, Duration::from_secs(60)).expect("the client came to its end");
     let (said, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -26,10 +26,10 @@ fn the_python_client_lists_calls_and_is_asked() {
 
 #[test]
 fn the_inspector_lists_and_calls() {
-    let Some((node, folder)) = node(&[INSTALLED[2]], "the inspector") else { return };
+    let Some((node, packages)) = node("the inspector") else { return };
     let world = World::new();
     let address = world.open();
-    let package = folder.join("node_modules/@modelcontextprotocol/inspector");
+    let package = packages.join("@modelcontextprotocol/inspector");
     let about: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(package.join("package.json")).unwrap()).unwrap();
     let program = match &about["bin"] {

@@ -2,17 +2,21 @@
 
 use std::{path::Path, process::Output, time::Duration};
 
-use crate::npm::{command, finish, node};
+use crate::installed::{command, finish, node};
+
+/// Where the suites are, below `node_modules`.
+pub(crate) const SUITE: &str = "@modelcontextprotocol/conformance";
+pub(crate) const NEWER_SUITE: &str = "conf2";
 
 /// Runs these scenarios against the server at `url`; what did not pass, with what the suite said.
 pub(crate) fn failing_at(
     url: &str,
-    suite: (&str, &str),
+    suite: &str,
     version: Option<&str>,
     scenarios: &[&str],
 ) -> Option<Vec<String>> {
-    let (node, folder) = node(&[suite], "the conformance suite")?;
-    let program = folder.join("node_modules").join(suite.1).join("dist/index.js");
+    let (node, packages) = node("the conformance suite")?;
+    let program = packages.join(suite).join("dist/index.js");
     let run = |scenario: &&str| {
         let mut run = command(&node);
         run.arg(&program).args(["server", "--url", url, "--scenario", scenario]);
@@ -25,9 +29,9 @@ pub(crate) fn failing_at(
 }
 
 /// Has the suite play the server for a client of ours, scenario by scenario.
-pub(crate) fn failing_client(client: &Path, suite: (&str, &str), scenarios: &[&str]) -> Option<Vec<String>> {
-    let (node, folder) = node(&[suite], "the conformance suite")?;
-    let program = folder.join("node_modules").join(suite.1).join("dist/index.js");
+pub(crate) fn failing_client(client: &Path, suite: &str, scenarios: &[&str]) -> Option<Vec<String>> {
+    let (node, packages) = node("the conformance suite")?;
+    let program = packages.join(suite).join("dist/index.js");
     let run = |scenario: &&str| {
         let mut run = command(&node);
         run.arg(&program).args(["client", "--scenario", scenario, "--command"]).arg(client);
