@@ -15,9 +15,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::load::Figures;
-
-const LONG: Duration = Duration::from_secs(2);
+use super::load::{Figures, TURN};
 
 const MOST: usize = 64;
 
@@ -54,7 +52,7 @@ async fn calls(client: &RunningService<RoleClient, ()>, tool: &'static str) -> V
     let Value::Object(arguments) = json!({"a": 1, "b": 2}) else { unreachable!("an object") };
     let mut times = Vec::new();
     let began = Instant::now();
-    while began.elapsed() < LONG {
+    while began.elapsed() < TURN {
         let at = Instant::now();
         let call = CallToolRequestParams::new(tool).with_arguments(arguments.clone());
         let answer = client.call_tool(call).await.expect("an answer");

@@ -16,6 +16,9 @@ use super::SERVER;
 
 const LONG: Duration = Duration::from_secs(3);
 
+/// How long a server over HTTP has its turn, with one call in flight and again with 64.
+pub(super) const TURN: Duration = Duration::from_millis(400);
+
 /// A server, until this is dropped.
 pub(super) struct Child {
     process: std::process::Child,
@@ -110,17 +113,6 @@ pub(super) struct Figures {
     pub(super) each: Duration,
 }
 
-impl Figures {
-    pub(super) fn worst() -> Self {
-        Self { median: Duration::MAX, each: Duration::MAX }
-    }
-
-    pub(super) fn better(&mut self, other: &Self) {
-        self.median = self.median.min(other.median);
-        self.each = self.each.min(other.each);
-    }
-}
-
 impl Child {
     /// A server that says which port it listens on.
     pub(super) fn http(kind: &'static str) -> Self {
@@ -138,12 +130,12 @@ impl Child {
     pub(super) fn load(&self) -> Figures {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            let mut times = calls(self.port, self.tool, LONG).await;
+            let mut times = calls(self.port, self.tool, TURN).await;
             times.sort_unstable();
             let median = times[times.len() / 2];
             let began = Instant::now();
             let all =
-                futures_util::future::join_all((0..64).map(|_| calls(self.port, self.tool, LONG))).await;
+                futures_util::future::join_all((0..64).map(|_| calls(self.port, self.tool, TURN))).await;
             let count: usize = all.iter().map(Vec::len).sum();
             let each = began.elapsed() / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
             Figures { median, each }

@@ -9,6 +9,7 @@ use std::{
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
+use tollgate::outcome::hex;
 
 use crate::{
     StoreError,
@@ -131,14 +132,6 @@ fn write(file: &Path, key: Key) -> Result<Key, StoreError> {
     let _ = std::fs::remove_file(&part);
     written.map_err(fault)?;
     Ok(read(file)?.unwrap_or(key))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 pub(crate) fn unhex(text: &str) -> Option<[u8; 32]> {

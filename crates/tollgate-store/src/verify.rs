@@ -79,7 +79,7 @@ impl Store {
             };
             let mut walk =
                 Walk { key, report: Report::default(), before: Vec::new(), last: 0, tails: HashMap::new() };
-            walk.report.head = crate::key::hex(&mac);
+            walk.report.head = tollgate::outcome::hex(&mac);
             walk.chain(db, end)?;
             if walk.report.broken.is_none() && (walk.last != end || walk.before != mac) {
                 walk.report.broken = Some(Broken { seq: end, why: "the end of the chain is missing" });

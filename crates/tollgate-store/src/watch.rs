@@ -15,7 +15,7 @@ use tollgate::{
     Tollgate,
     event::{Event, What},
     outcome::Redactor,
-    tool::RunId,
+    tool::{CallId, RunId},
 };
 
 use crate::{LazyStore, Store, book::Tally};
@@ -38,7 +38,7 @@ impl LazyStore {
         let (over, mut events) = (Arc::new(AtomicBool::new(false)), gate.observe(WAITING));
         let (told, store) = (over.clone(), self.clone());
         let thread = std::thread::spawn(move || {
-            let mut open = HashMap::new();
+            let mut open = Open::default();
             // The usual eyes: nobody is given others by a store that opens when it is needed.
             let redactor = Redactor::new();
             loop {
@@ -76,7 +76,7 @@ fn keep(store: &Store, run: &RunId, line: &[u8]) {
 }
 
 /// The steps of one call that have come so far, as the inside of a JSON list.
-type Open = HashMap<(RunId, String), Vec<u8>>;
+type Open = HashMap<(RunId, CallId), Vec<u8>, foldhash::fast::RandomState>;
 
 /// Adds a step; gives the whole record once the call has its end.
 fn note(open: &mut Open, event: &Event<'_>, redactor: &Redactor) -> Option<(RunId, Vec<u8>)> {
@@ -93,20 +93,20 @@ fn note(open: &mut Open, event: &Event<'_>, redactor: &Redactor) -> Option<(RunI
     {
         return None;
     }
-    let key = (event.run.clone(), call.to_string());
-    let steps = open.entry(key).or_default();
+    let steps = open.entry((event.run.clone(), call.clone())).or_default();
     if !steps.is_empty() {
         steps.push(b',');
     }
-    let _ = write!(steps, r#"{{"us":{:.1},"is":"#, event.took.as_secs_f64() * 1e6);
+    let tenths = u64::try_from(event.took.as_nanos()).unwrap_or(u64::MAX) / 100;
+    let _ = write!(steps, r#"{{"us":{}.{},"is":"#, tenths / 10, tenths % 10);
     tell(steps, event.what, redactor)?;
     steps.push(b'}');
     if !matches!(event.what, What::Settled { .. }) {
         return None;
     }
-    let (key, steps) = open.remove_entry(&(event.run.clone(), call.to_string()))?;
+    let (key, steps) = open.remove_entry(&(event.run.clone(), call.clone()))?;
     let mut line =
-        format!(r#"{{"r":"steps","at":{at},"c":{},"steps":["#, serde_json::to_string(&key.1).ok()?)
+        format!(r#"{{"r":"steps","at":{at},"c":{},"steps":["#, serde_json::to_string(key.1.as_str()).ok()?)
             .into_bytes();
     line.extend_from_slice(&steps);
     line.extend_from_slice(b"]}\n");

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use sha2::{Digest as _, Sha256};
-use tollgate::wire::Provider;
+use tollgate::{outcome::hex, wire::Provider};
 
 /// The longest id that is taken everywhere, chat completions being the strictest.
 const LONGEST: usize = 40;
@@ -47,11 +47,7 @@ fn is_legal(id: &str, longest: usize) -> bool {
 }
 
 fn hashed(id: &str) -> String {
-    use std::fmt::Write as _;
-    Sha256::digest(id.as_bytes()).iter().take(12).fold("call_".to_owned(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    format!("call_{}", hex(&Sha256::digest(id.as_bytes())[..12]))
 }
 
 /// The name of a called tool as every provider takes it in a history.

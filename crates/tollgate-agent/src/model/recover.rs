@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use tollgate::{
     call::Proposed,
+    outcome::hex,
     wire::{ModelTurn, Provider, Stop},
 };
 
@@ -167,8 +168,7 @@ fn made_id(seed: &str, at: usize, text: &str) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    let hex: String = hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-    format!("call_{hex}")
+    format!("call_{}", hex(&hash.finalize()[..12]))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tollgate::{
     Cx, Effects, Failure, Output,
     guard::Run,
+    outcome::hex,
     policy::Approvals,
     tool::{BadName, CallId, DynTool, RunId, ToolBuilder},
 };
@@ -102,12 +103,7 @@ async fn send_out(desk: &Desk, cx: &Cx, args: &Args) -> Result<Output, Failure> 
 
 /// The same call gives the same id, so that what was broken off is taken up and not begun again.
 fn child_id(parent: &RunId, turn: u32, call: &CallId) -> RunId {
-    use std::fmt::Write as _;
-    let hash = Sha256::digest(call.as_str().as_bytes());
-    let short = hash.iter().take(4).fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
+    let short = hex(&Sha256::digest(call.as_str().as_bytes())[..4]);
     RunId::new(format!("{parent}.{turn}-{short}"))
 }
 

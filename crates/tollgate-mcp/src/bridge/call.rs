@@ -5,11 +5,10 @@ use std::{borrow::Cow, sync::Arc};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::Digest as _;
-use tollgate::{Cx, Failure, Output, tool::IdempotencyKey};
+use tollgate::{Cx, Failure, Output, outcome::hex, tool::IdempotencyKey};
 
 use super::{
     answer::{Answer, Blocks},
-    definition::hex,
     upstream::{Down, Offered, Standing, Upstream},
 };
 use crate::{
@@ -148,7 +147,7 @@ impl Outgoing<'_> {
         let trace = self.cx.traceparent.as_deref().and_then(|parent| parent.get(3..35)).map(Cow::Borrowed);
         let trace = trace.unwrap_or_else(|| id(run, 16).into());
         Meta {
-            traceparent: format!("00-{trace}-{}-01", id(&span, 8)),
+            traceparent: ["00-", &trace, "-", &id(&span, 8), "-01"].concat(),
             key: self.cx.idempotency_key().map(IdempotencyKey::as_str),
         }
     }

@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use sha2::Digest as _;
-use tollgate::{json::canonical, outcome::visible, tool::ToolName};
+use tollgate::{
+    json::canonical,
+    outcome::{hex, visible},
+    tool::ToolName,
+};
 
 use super::poison;
 use crate::config::Limits;
@@ -170,10 +174,6 @@ fn shown(text: &str, most: usize) -> (String, bool) {
             (format!("{}{CUT}", &text[..end]), true)
         }
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::Digest as _;
+use tollgate::outcome::hex;
 
-use super::definition::{Definition, hex};
+use super::definition::Definition;
 use crate::config::{Endpoint, ServerName};
 
 /// The pins: in a file, or for as long as the value lives.

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tollgate::{
     Failure, Refusal, Settled,
-    outcome::{FailureKind, Item, Outcome, RefusalCode, Trust},
+    outcome::{FailureKind, Item, Offloaded, Outcome, Phase, RefusalCode, Status, Trust},
+    policy::Digest,
 };
 
 use super::{
@@ -48,9 +49,11 @@ pub(crate) fn write(
     if client.era == Era::Stateless {
         out.extend_from_slice(br#","resultType":"complete""#);
     }
-    if let Some(meta) = meta(settled) {
-        out.extend_from_slice(br#","_meta":"#);
-        push(out, &meta);
+    let from = out.len();
+    out.extend_from_slice(br#","_meta":"#);
+    push(out, &Meta::of(settled));
+    if out.ends_with(b":{}") {
+        out.truncate(from);
     }
     out.push(b'}');
 }
@@ -140,31 +143,37 @@ fn failed(failure: &Failure) -> String {
 }
 
 /// What travels with an answer beside its content.
-fn meta(settled: &Settled) -> Option<Value> {
-    let mut meta = serde_json::Map::new();
-    let mut add = |key: &str, value: Value| drop(meta.insert(format!("tollgate/{key}"), value));
-    match &settled.outcome {
-        Outcome::Ok(_) => {}
-        Outcome::Refused(refusal) => {
-            add("status", json!("refused"));
-            add("code", json!(refusal.code));
-            add("phase", json!(settled.phase));
-            if let Some(digest) = &refusal.digest {
-                add("digest", json!(digest));
-            }
+#[derive(Serialize)]
+struct Meta<'a> {
+    #[serde(rename = "tollgate/status", skip_serializing_if = "Option::is_none")]
+    status: Option<Status>,
+    #[serde(rename = "tollgate/code", skip_serializing_if = "Option::is_none")]
+    code: Option<RefusalCode>,
+    #[serde(rename = "tollgate/phase", skip_serializing_if = "Option::is_none")]
+    phase: Option<Phase>,
+    #[serde(rename = "tollgate/digest", skip_serializing_if = "Option::is_none")]
+    digest: Option<&'a Digest>,
+    #[serde(rename = "tollgate/offloaded", skip_serializing_if = "Option::is_none")]
+    offloaded: Option<&'a Offloaded>,
+    #[serde(rename = "tollgate/trust", skip_serializing_if = "Option::is_none")]
+    trust: Option<Trust>,
+    #[serde(rename = "tollgate/replayed", skip_serializing_if = "std::ops::Not::not")]
+    replayed: bool,
+}
+
+impl<'a> Meta<'a> {
+    fn of(settled: &'a Settled) -> Self {
+        let refusal = settled.refusal();
+        Self {
+            status: (!matches!(settled.outcome, Outcome::Ok(_))).then(|| settled.status()),
+            code: refusal.map(|refusal| refusal.code),
+            phase: refusal.map(|_| settled.phase),
+            digest: refusal.and_then(|refusal| refusal.digest.as_ref()),
+            offloaded: settled.offloaded.as_deref(),
+            trust: Some(settled.trust).filter(|trust| *trust == Trust::UntrustedContent && refusal.is_none()),
+            replayed: settled.replayed,
         }
-        Outcome::Failed(_) => add("status", json!(settled.status())),
     }
-    if let Some(offloaded) = &settled.offloaded {
-        add("offloaded", json!(offloaded));
-    }
-    if settled.trust == Trust::UntrustedContent && settled.refusal().is_none() {
-        add("trust", json!(settled.trust));
-    }
-    if settled.replayed {
-        add("replayed", json!(true));
-    }
-    (!meta.is_empty()).then_some(Value::Object(meta))
 }
 
 /// The answer of one of the gateway's own tools.

@@ -2,7 +2,6 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 use tollgate::{
@@ -15,63 +14,43 @@ use super::{
     Gateway, answer, ask, catalogue,
     message::{self, Id, RpcError, code},
     peer::ClientPeer,
-    revision::{Client, Era, Meta},
+    revision::{Brought, Client, Era},
     rounds::{Round, SameCall, TakenUp},
     server::{Going, Reply},
     session::{Outlet, Session, UnderWay},
     walk::{Stopped, Walk},
 };
 
-/// What a call brings.
-#[derive(Deserialize)]
-struct Params<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "inputResponses")]
-    responses: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "requestState")]
-    state: Option<Cow<'a, str>>,
-}
-
 /// A call and the client behind it.
 pub(super) struct From<'a> {
     pub(super) session: &'a Arc<Session>,
     pub(super) client: &'a Arc<Client>,
     pub(super) outlet: &'a Arc<dyn Outlet>,
-    pub(super) meta: &'a Meta<'a>,
+    pub(super) brought: &'a Brought<'a>,
 }
 
 impl Gateway {
     /// Begins a call. What can be answered at once is.
-    pub(super) fn call(
-        &self,
-        id: Id<'_>,
-        params: Option<&RawValue>,
-        from: &From<'_>,
-    ) -> Result<Going, RpcError> {
-        let text =
-            params.map(RawValue::get).ok_or_else(|| RpcError::invalid_params("a call names its tool"))?;
-        let params: Params<'_> = serde_json::from_str(text)
-            .map_err(|error| RpcError::invalid_params(format!("the call cannot be read: {error}")))?;
-        let (name, arguments) = match self.own_tool(id, &params, from) {
-            Own::No => (self.label(&params.name, from), params.arguments),
+    pub(super) fn call(&self, id: Id<'_>, from: &From<'_>) -> Result<Going, RpcError> {
+        let brought = from.brought;
+        let named = brought.name().ok_or_else(|| RpcError::invalid_params("a call names its tool"))?;
+        let (name, arguments) = match self.own_tool(id, &named, from) {
+            Own::No => (self.label(&named, from), brought.arguments),
             Own::Answered(reply) => return Ok(Going::Done(reply)),
             Own::Inner(name, arguments) => (Cow::Owned(name), arguments),
         };
         let arguments = arguments.map_or("{}", RawValue::get);
         let number = from.session.number();
         let mut proposed = Proposed::new(format!("{number:x}"), name.as_ref(), arguments);
-        proposed.idempotency_key = from.meta.key.as_deref().map(IdempotencyKey::new);
+        proposed.idempotency_key = from.brought.meta.key.as_deref().map(IdempotencyKey::new);
         match from.client.era {
             Era::Session => self.in_session(id, proposed, from),
             Era::Stateless => {
                 let same = SameCall::new(&from.session.identity.caller, &name, arguments);
-                let brought = brought(params.responses)?;
-                match params.state {
-                    Some(state) => self.taken_up(id, &state, same, brought, from),
-                    None => self.in_rounds(id, proposed, same, without_approval(brought), from),
+                let answers = answers(brought.responses)?;
+                match brought.state()? {
+                    Some(state) => self.taken_up(id, &state, same, answers, from),
+                    None => self.in_rounds(id, proposed, same, without_approval(answers), from),
                 }
             }
         }
@@ -89,7 +68,7 @@ impl Gateway {
     fn in_session(&self, id: Id<'_>, proposed: Proposed, from: &From<'_>) -> Result<Going, RpcError> {
         let token = CancellationToken::new();
         let under_way = from.session.begin(id.raw(), &token)?;
-        let peer = Arc::new(ClientPeer::live(from.session, from.client, from.outlet, from.meta));
+        let peer = Arc::new(ClientPeer::live(from.session, from.client, from.outlet, &from.brought.meta));
         let scope = self.scope(from, peer.clone());
         let (gateway, stopped) = (self.clone(), token.clone());
         // Under way until it ends: also when the connection it came by does not last so long.
@@ -124,7 +103,7 @@ impl Gateway {
     ) -> Result<Going, RpcError> {
         let token = CancellationToken::new();
         let under_way = from.session.begin(id.raw(), &token)?;
-        let (peer, asks) = ClientPeer::in_rounds(from.client, from.outlet, from.meta, brought);
+        let (peer, asks) = ClientPeer::in_rounds(from.client, from.outlet, &from.brought.meta, brought);
         let peer = Arc::new(peer);
         let scope = self.scope(from, peer.clone());
         let (gateway, stop) = (self.clone(), token.clone());
@@ -215,14 +194,13 @@ impl Gateway {
         scope.route = from.session.identity.route.clone().or(scope.route);
         scope.interactive = from.client.shows_forms();
         scope.traceparent =
-            from.meta.traceparent.as_deref().filter(|parent| is_traceparent(parent)).map(Arc::from);
+            from.brought.meta.traceparent.as_deref().filter(|parent| is_traceparent(parent)).map(Arc::from);
         scope.peer = Some(peer);
         Arc::new(scope)
     }
 
     /// One of the three tools that stand for many, where they are in the client's list.
-    fn own_tool<'a>(&self, id: Id<'_>, params: &Params<'a>, from: &From<'_>) -> Own<'a> {
-        let name = &*params.name;
+    fn own_tool<'a>(&self, id: Id<'_>, name: &str, from: &From<'a>) -> Own<'a> {
         if !matches!(name, catalogue::SEARCH | catalogue::DESCRIBE | catalogue::CALL) {
             return Own::No;
         }
@@ -233,11 +211,11 @@ impl Gateway {
         }
         let own = |answer| Own::Answered(Reply::result(id, |out| answer::own(out, &answer, from.client)));
         match name {
-            catalogue::CALL => match catalogue::unwrap(params.arguments) {
+            catalogue::CALL => match catalogue::unwrap(from.brought.arguments) {
                 Ok(inner) => Own::Inner(inner.name, inner.arguments),
                 Err(reason) => own(Err(reason)),
             },
-            _ => own(catalogue::look(name, params.arguments, listed.snapshot(), route)),
+            _ => own(catalogue::look(name, from.brought.arguments, listed.snapshot(), route)),
         }
     }
 }
@@ -249,7 +227,7 @@ enum Own<'a> {
     Inner(String, Option<&'a RawValue>),
 }
 
-fn brought(responses: Option<&RawValue>) -> Result<Answers, RpcError> {
+fn answers(responses: Option<&RawValue>) -> Result<Answers, RpcError> {
     let Some(responses) = responses else { return Ok(Answers::new()) };
     serde_json::from_str(responses.get())
         .map_err(|error| RpcError::invalid_params(format!("`inputResponses` must be an object: {error}")))

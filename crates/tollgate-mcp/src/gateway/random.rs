@@ -7,9 +7,5 @@ pub(crate) fn id() -> String {
     let mut bytes = [0_u8; 16];
     #[expect(clippy::expect_used, reason = "a guessable session is worse than a request that fails")]
     SystemRandom::new().fill(&mut bytes).expect("the machine gives random numbers");
-    bytes.iter().fold(String::with_capacity(32), |mut text, byte| {
-        use std::fmt::Write as _;
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    tollgate::outcome::hex(&bytes)
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json, value::RawValue};
 
 use super::message::{RpcError, code};
@@ -49,29 +49,53 @@ pub(crate) struct Meta<'a> {
     pub(crate) key: Option<Cow<'a, str>>,
 }
 
-#[derive(Deserialize)]
-struct OnlyMeta<'a> {
-    #[serde(borrow, default, rename = "_meta")]
-    meta: Option<Meta<'a>>,
+/// What a request's parameters bring, read once for whoever looks at it.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Brought<'a> {
+    #[serde(borrow, default, rename = "_meta", deserialize_with = "or_none")]
+    pub(crate) meta: Meta<'a>,
+    #[serde(borrow, default)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) arguments: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "inputResponses")]
+    pub(crate) responses: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "requestState")]
+    state: Option<&'a RawValue>,
+}
+
+fn or_none<'de, D: Deserializer<'de>>(from: D) -> Result<Meta<'de>, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}
+
+impl<'a> Brought<'a> {
+    pub(crate) fn of(params: Option<&'a RawValue>) -> Result<Self, RpcError> {
+        let Some(params) = params else { return Ok(Self::default()) };
+        serde_json::from_str(params.get())
+            .map_err(|error| RpcError::invalid_params(format!("the parameters cannot be read: {error}")))
+    }
+
+    /// The tool a call names, where it names one.
+    pub(crate) fn name(&self) -> Option<Cow<'a, str>> {
+        self.name.and_then(text)
+    }
+
+    /// The state a call was given when it was asked for more.
+    pub(crate) fn state(&self) -> Result<Option<Cow<'a, str>>, RpcError> {
+        let wrong = || RpcError::invalid_params("`requestState` must be a text");
+        self.state.map(|raw| text(raw).ok_or_else(wrong)).transpose()
+    }
+}
+
+fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') { serde_json::from_str(raw.get()).ok() } else { Some(Cow::Borrowed(inner)) }
 }
 
 impl<'a> Meta<'a> {
-    /// The `_meta` of some parameters; an empty one where there is none.
-    pub(crate) fn of(params: Option<&'a RawValue>) -> Result<Self, RpcError> {
-        let Some(params) = params else { return Ok(Self::default()) };
-        // Most requests of a session bring none, and looking for the word is quicker than reading all there is.
-        if !params.get().contains("\"_meta\"") {
-            return Ok(Self::default());
-        }
-        let parsed: Result<OnlyMeta<'a>, _> = serde_json::from_str(params.get());
-        let found =
-            parsed.map_err(|error| RpcError::invalid_params(format!("`_meta` cannot be read: {error}")))?;
-        Ok(found.meta.unwrap_or_default())
-    }
-
     /// The revision it names, where that is a text.
     pub(crate) fn revision(&self) -> Option<Cow<'a, str>> {
-        self.version.and_then(|raw| serde_json::from_str(raw.get()).ok())
+        self.version.and_then(text)
     }
 
     /// What every request of the stateless revision must bring; else the error that says what is missing.

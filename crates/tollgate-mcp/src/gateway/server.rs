@@ -10,7 +10,7 @@ use super::{
     Gateway,
     call::From,
     message::{self, Id, Request, RpcError},
-    revision::{Client, Era, Level, Meta, agreed, spoken},
+    revision::{Brought, Client, Era, Level, agreed, spoken},
     session::{Outlet, Session},
 };
 
@@ -58,13 +58,13 @@ impl Gateway {
         session: &Arc<Session>,
         client: &Arc<Client>,
         request: &Request<'_>,
-        meta: &Meta<'_>,
+        brought: &Brought<'_>,
         outlet: &Arc<dyn Outlet>,
     ) -> Going {
         let id = request.id;
-        let from = From { session, client, outlet, meta };
+        let from = From { session, client, outlet, brought };
         let going = match (&*request.method, client.era) {
-            ("tools/call", _) => self.call(id, request.params, &from),
+            ("tools/call", _) => self.call(id, &from),
             ("tools/list", era) => self.list(id, request.params, session, era),
             ("server/discover", Era::Stateless) => Ok(self.discover(id)),
             ("subscriptions/listen", Era::Stateless) => listen(id, request.params),

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Gateway, Identity,
     message::{self, Message, Request, RpcError},
-    revision::{Client, Meta},
+    revision::{Brought, Client},
     server::{Going, Listening, Reply},
     session::{Outlet, Session, lock},
 };
@@ -158,16 +158,16 @@ impl<O: Write + AsFd + Send + 'static> Line<O> {
             self.session.introduce(client);
             return Ok(Going::Done(reply));
         }
-        let meta = Meta::of(request.params)?;
-        let client: Arc<Client> = match (self.session.client(), meta.version) {
+        let brought = Brought::of(request.params)?;
+        let client: Arc<Client> = match (self.session.client(), brought.meta.version) {
             (Some(client), None) => client,
             (None, None) if request.method == "ping" => {
                 return Ok(Going::Done(Reply::result(request.id, |out| out.extend_from_slice(b"{}"))));
             }
-            _ => meta.stateless()?,
+            _ => brought.meta.stateless()?,
         };
         let outlet: Arc<dyn Outlet> = self.outlet.clone();
-        Ok(self.gateway.answer(&self.session, &client, request, &meta, &outlet))
+        Ok(self.gateway.answer(&self.session, &client, request, &brought, &outlet))
     }
 
     /// Tells a client with a session when tools change.

@@ -80,12 +80,17 @@ fn drive_on<'a, F: Future<Output: Send> + Unpin + Send>(
     let started = Instant::now();
     let until = *until.get_or_insert_with(|| later(started, timeouts.total));
     let next_deadline = move || cx.pulse().next_deadline(timeouts, started, until);
+    // Polled a moment ago, on the same waker: it has nothing new to say before that is woken.
+    let mut polled = true;
     Box::pin(async move {
         loop {
             let (next, late) = next_deadline();
+            let on = std::future::poll_fn(|task| {
+                if std::mem::take(&mut polled) { Poll::Pending } else { Pin::new(&mut *body).poll(task) }
+            });
             tokio::select! {
                 biased;
-                done = &mut *body => return Ended::Done(done),
+                done = on => return Ended::Done(done),
                 () = cx.stopped() => return stop(body, cx, Ended::Cancelled).await,
                 () = sleep_until(next) => {
                     // Progress may have moved the deadline while we slept.

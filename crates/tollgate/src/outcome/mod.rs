@@ -27,6 +27,5 @@ pub(crate) use preview::{exceeds, preview_of};
 pub use redact::{RedactStream, Redactor};
 pub(crate) use reference::{may_refer, resolve as resolve_references};
 pub use refusal::{Refusal, RefusalCode, RefusalDetails, Violation};
-pub(crate) use settled::hex;
-pub use settled::{Answer, Evidence, Outcome, Phase, Settled, Status};
+pub use settled::{Answer, Evidence, Outcome, Phase, Settled, Status, hex};
 pub use stored::NotStored;

@@ -2,13 +2,12 @@
 
 use axum::http::{HeaderMap, HeaderName};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use crate::gateway::{
     list::{Listed, ParamHeader},
-    message::{Request, RpcError, code},
-    revision::Meta,
+    message::{RpcError, code},
+    revision::{Brought, Meta},
 };
 
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -43,43 +42,34 @@ pub(super) fn same_revision(headers: &HeaderMap, meta: &Meta<'_>) -> Result<(), 
 /// Method, name and marked arguments of a stateless request stand in its headers as they do in its body.
 pub(super) fn same_words(
     headers: &HeaderMap,
-    request: &Request<'_>,
+    method: &str,
+    brought: &Brought<'_>,
     listed: &Listed,
 ) -> Result<(), RpcError> {
     match only(headers, &METHOD)? {
-        Some(method) if method == request.method => {}
-        Some(method) => {
-            return Err(mismatch(format!(
-                "the header Mcp-Method is {method:?}, the body says {:?}",
-                request.method
-            )));
+        Some(header) if header == method => {}
+        Some(header) => {
+            return Err(mismatch(format!("the header Mcp-Method is {header:?}, the body says {method:?}")));
         }
         None => return Err(mismatch("the header Mcp-Method is missing")),
     }
-    if request.method != "tools/call" {
+    if method != "tools/call" {
         return Ok(());
     }
-    let Some(params) = request.params else { return Ok(()) };
-    let Ok(call) = serde_json::from_str::<Call<'_>>(params.get()) else { return Ok(()) };
+    // A call without a name is told so with what else it lacks.
+    let Some(called) = brought.name() else { return Ok(()) };
     match only(headers, &NAME)?.map(decoded) {
-        Some(Some(name)) if name == call.name => {}
+        Some(Some(name)) if name == called => {}
         Some(Some(name)) => {
-            return Err(mismatch(format!("the header Mcp-Name is {name:?}, the body says {:?}", call.name)));
+            return Err(mismatch(format!("the header Mcp-Name is {name:?}, the body says {called:?}")));
         }
         Some(None) => return Err(mismatch("the header Mcp-Name is no Base64 text")),
         None => return Err(mismatch("the header Mcp-Name is missing")),
     }
-    match listed.headers.iter().find(|(label, _)| **label == *call.name) {
-        Some((_, marked)) => same_arguments(headers, marked, call.arguments),
+    match listed.headers.iter().find(|(label, _)| **label == *called) {
+        Some((_, marked)) => same_arguments(headers, marked, brought.arguments),
         None => Ok(()),
     }
-}
-
-#[derive(Deserialize)]
-struct Call<'a> {
-    name: String,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
 }
 
 fn same_arguments(

@@ -19,7 +19,7 @@ use crate::{
     gateway::{
         Identity,
         message::{Message, Request, RpcError, code},
-        revision::{Meta, STATELESS, WITH_SESSION},
+        revision::{Brought, STATELESS, WITH_SESSION},
         server::{Going, Reply},
         session::{Outlet, Session},
     },
@@ -86,14 +86,15 @@ impl Server {
 
     async fn request(&self, headers: &HeaderMap, request: Request<'_>, who: &Identity) -> Response<Body> {
         let id = request.id;
-        let (version, meta) = match (headers::only(headers, &VERSION), Meta::of(request.params)) {
-            (Ok(version), Ok(meta)) => (version, meta),
+        let (version, brought) = match (headers::only(headers, &VERSION), Brought::of(request.params)) {
+            (Ok(version), Ok(brought)) => (version, brought),
             (Err(error), _) | (_, Err(error)) => return of_rpc(StatusCode::BAD_REQUEST, Some(id), &error),
         };
-        let stateless =
-            version == Some(STATELESS) || meta.version.is_some() || request.method == "server/discover";
+        let stateless = version == Some(STATELESS)
+            || brought.meta.version.is_some()
+            || request.method == "server/discover";
         if stateless {
-            return self.stateless(headers, &request, &meta, who).await;
+            return self.stateless(headers, &request, &brought, who).await;
         }
         if let Some(version) = version.filter(|version| !WITH_SESSION.contains(version)) {
             let error = crate::gateway::revision::unsupported(version);
@@ -115,7 +116,7 @@ impl Server {
         };
         let (outlet, messages) = Inbox::new();
         let outlet: Arc<dyn Outlet> = outlet;
-        let going = self.gateway.answer(&session, &client, &request, &meta, &outlet);
+        let going = self.gateway.answer(&session, &client, &request, &brought, &outlet);
         self.respond(going, messages, Legacy::Yes).await
     }
 
@@ -140,23 +141,23 @@ impl Server {
         &self,
         headers: &HeaderMap,
         request: &Request<'_>,
-        meta: &Meta<'_>,
+        brought: &Brought<'_>,
         who: &Identity,
     ) -> Response<Body> {
         let id = request.id;
-        let known = headers::same_revision(headers, meta).and_then(|()| meta.stateless());
+        let known = headers::same_revision(headers, &brought.meta).and_then(|()| brought.meta.stateless());
         let client = match known {
             Ok(client) => client,
             Err(error) => return of_rpc(StatusCode::BAD_REQUEST, Some(id), &error),
         };
         let listed = self.gateway.listed(who.route.as_ref());
-        if let Err(error) = headers::same_words(headers, request, &listed) {
+        if let Err(error) = headers::same_words(headers, &request.method, brought, &listed) {
             return of_rpc(StatusCode::BAD_REQUEST, Some(id), &error);
         }
         let session = self.sessions.shared(&self.gateway, who);
         let (outlet, messages) = Inbox::new();
         let outlet: Arc<dyn Outlet> = outlet;
-        let going = self.gateway.answer(&session, &client, request, meta, &outlet);
+        let going = self.gateway.answer(&session, &client, request, brought, &outlet);
         self.respond(going, messages, Legacy::No).await
     }
 
@@ -245,19 +246,19 @@ fn acceptable(headers: &HeaderMap) -> Result<(), Response<Body>> {
         let error = RpcError::invalid_request("the Content-Type must be application/json");
         return Err(of_rpc(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error));
     }
-    let accepted = |wanted: &str| {
-        let (family, _) = wanted.split_once('/').unwrap_or_default();
-        text(header::ACCEPT).split(',').map(|one| one.split(';').next().unwrap_or_default().trim()).any(
-            |one| {
-                one.eq_ignore_ascii_case(wanted)
-                    || one == "*/*"
-                    || one.strip_suffix("/*").is_some_and(|any| any.eq_ignore_ascii_case(family))
-            },
-        )
-    };
-    if !accepted("application/json") || !accepted("text/event-stream") {
+    let (mut json, mut events) = (false, false);
+    for one in text(header::ACCEPT).split(',') {
+        let one = one.split(';').next().unwrap_or_default().trim();
+        json |= any_of(one, ["application/json", "application/*", "*/*"]);
+        events |= any_of(one, ["text/event-stream", "text/*", "*/*"]);
+    }
+    if !json || !events {
         let error = RpcError::invalid_request("Accept must have both application/json and text/event-stream");
         return Err(of_rpc(StatusCode::NOT_ACCEPTABLE, None, &error));
     }
     Ok(())
+}
+
+fn any_of(one: &str, kinds: [&str; 3]) -> bool {
+    kinds.iter().any(|kind| one.eq_ignore_ascii_case(kind))
 }

@@ -28,15 +28,23 @@ const fn form(prefix: &'static str, kind: &'static str, least: usize, body: Body
     Form { prefix, kind, least, body }
 }
 
+/// Those that begin with the same byte stand together, and the longer of two that begin alike stands first.
 const FORMS: [Form; 61] = [
     form("AKIA", "AWS access key id", 16, Body::Capitals),
     form("ASIA", "AWS access key id", 16, Body::Capitals),
     form("AGE-SECRET-KEY-1", "age secret key", 40, Body::Capitals),
     form("AIza", "Google API key", 35, Body::Words),
+    form("ABIA", "AWS access key id", 16, Body::Capitals),
+    form("ACCA", "AWS access key id", 16, Body::Capitals),
+    form("ATATT3", "Atlassian token", 50, Body::Wide),
     form("GOCSPX-", "Google client secret", 20, Body::Words),
+    form("NRAK-", "New Relic key", 27, Body::Capitals),
+    form("PMAK-", "Postman key", 50, Body::Words),
     form("SG.", "SendGrid key", 40, Body::Wide),
     form("dop_v1_", "DigitalOcean token", 40, Body::Letters),
     form("dckr_pat_", "Docker token", 20, Body::Words),
+    form("dp.pt.", "Doppler token", 40, Body::Letters),
+    form("figd_", "Figma token", 40, Body::Words),
     form("ghp_", "GitHub token", 30, Body::Letters),
     form("gho_", "GitHub token", 30, Body::Letters),
     form("ghu_", "GitHub token", 30, Body::Letters),
@@ -45,13 +53,23 @@ const FORMS: [Form; 61] = [
     form("github_pat_", "GitHub token", 22, Body::Words),
     form("glpat-", "GitLab token", 18, Body::Words),
     form("gsk_", "Groq key", 30, Body::Letters),
+    form("glrt-", "GitLab token", 18, Body::Words),
     form("hf_", "Hugging Face token", 30, Body::Letters),
+    form("https://discord.com/api/webhooks/", "Discord webhook", 40, Body::Wide),
+    form("https://hooks.slack.com/services/", "Slack webhook", 30, Body::Wide),
+    form("hvs.", "Vault token", 24, Body::Words),
     form("lin_api_", "Linear key", 30, Body::Letters),
+    form("lsv2_pt_", "LangSmith key", 40, Body::Words),
     form("npm_", "npm token", 30, Body::Letters),
     form("ntn_", "Notion token", 30, Body::Letters),
+    form("nvapi-", "NVIDIA key", 40, Body::Words),
     form("pk_live_", "Stripe key", 16, Body::Letters),
     form("pypi-", "PyPI token", 40, Body::Words),
+    form("pplx-", "Perplexity key", 40, Body::Letters),
+    form("pscale_tkn_", "PlanetScale token", 30, Body::Words),
     form("rk_live_", "Stripe key", 16, Body::Letters),
+    form("r8_", "Replicate token", 37, Body::Letters),
+    form("rubygems_", "RubyGems key", 40, Body::Letters),
     form("sk_live_", "Stripe key", 16, Body::Letters),
     form("sk_test_", "Stripe key", 16, Body::Letters),
     form("secret_", "Notion token", 40, Body::Letters),
@@ -59,45 +77,46 @@ const FORMS: [Form; 61] = [
     form("sk-ant-", "Anthropic key", 20, Body::Words),
     form("sk-or-", "OpenRouter key", 20, Body::Words),
     form("sk-", "OpenAI key", 20, Body::Words),
+    form("sbp_", "Supabase token", 40, Body::Letters),
+    form("sntrys_", "Sentry token", 40, Body::Wide),
+    form("tvly-", "Tavily key", 20, Body::Words),
     form("vercel_", "Vercel token", 20, Body::Letters),
     form("whsec_", "webhook secret", 20, Body::Wide),
     form("xoxb-", "Slack token", 10, Body::Words),
     form("xoxp-", "Slack token", 10, Body::Words),
-    form("ya29.", "Google access token", 20, Body::Words),
-    form("ABIA", "AWS access key id", 16, Body::Capitals),
-    form("ACCA", "AWS access key id", 16, Body::Capitals),
-    form("ATATT3", "Atlassian token", 50, Body::Wide),
-    form("NRAK-", "New Relic key", 27, Body::Capitals),
-    form("PMAK-", "Postman key", 50, Body::Words),
-    form("dp.pt.", "Doppler token", 40, Body::Letters),
-    form("figd_", "Figma token", 40, Body::Words),
-    form("glrt-", "GitLab token", 18, Body::Words),
-    form("https://discord.com/api/webhooks/", "Discord webhook", 40, Body::Wide),
-    form("https://hooks.slack.com/services/", "Slack webhook", 30, Body::Wide),
-    form("hvs.", "Vault token", 24, Body::Words),
-    form("lsv2_pt_", "LangSmith key", 40, Body::Words),
-    form("nvapi-", "NVIDIA key", 40, Body::Words),
-    form("pplx-", "Perplexity key", 40, Body::Letters),
-    form("pscale_tkn_", "PlanetScale token", 30, Body::Words),
-    form("r8_", "Replicate token", 37, Body::Letters),
-    form("rubygems_", "RubyGems key", 40, Body::Letters),
-    form("sbp_", "Supabase token", 40, Body::Letters),
-    form("sntrys_", "Sentry token", 40, Body::Wide),
-    form("tvly-", "Tavily key", 20, Body::Words),
     form("xai-", "xAI key", 40, Body::Words),
     form("xapp-", "Slack token", 20, Body::Words),
     form("xoxa-", "Slack token", 10, Body::Words),
     form("xoxe-", "Slack token", 10, Body::Words),
     form("xoxr-", "Slack token", 10, Body::Words),
     form("xoxs-", "Slack token", 10, Body::Words),
+    form("ya29.", "Google access token", 20, Body::Words),
 ];
+
+/// Where in [`FORMS`] those with this first byte begin, and how many there are.
+const fn beginning_with() -> [(usize, usize); 256] {
+    let mut places = [(0, 0); 256];
+    let mut at = 0;
+    while at < FORMS.len() {
+        let place = &mut places[FORMS[at].prefix.as_bytes()[0] as usize];
+        if place.1 == 0 {
+            place.0 = at;
+        }
+        assert!(place.0 + place.1 == at, "forms with one first byte stand together");
+        place.1 += 1;
+        at += 1;
+    }
+    places
+}
+
+const PLACES: [(usize, usize); 256] = beginning_with();
 
 /// Bytes a form, a token or a key block begins with.
 const fn first_bytes() -> [bool; 256] {
     let mut first = [false; 256];
     let mut at = 0;
-    while at < FORMS.len() {
-        first[FORMS[at].prefix.as_bytes()[0] as usize] = true;
+    while at < 256 {
+        first[at] = PLACES[at].1 > 0;
         at += 1;
     }
     first[b'e' as usize] = true;
@@ -127,19 +146,31 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
 
 fn at_place(text: &str, at: usize) -> Option<Span> {
     let rest = &text.as_bytes()[at..];
-    for form in &FORMS {
-        if let Some(body) = rest.strip_prefix(form.prefix.as_bytes())
+    let (first, count) = PLACES[usize::from(rest[0])];
+    for form in &FORMS[first..first + count] {
+        if let Some(body) = after(rest, form.prefix.as_bytes())
             && let Some(length) = body_length(body, form.body, form.least)
         {
             return Some(Span { from: at, to: at + form.prefix.len() + length, kind: form.kind.into() });
         }
     }
-    web_token(rest)
-        .map(|length| Span { from: at, to: at + length, kind: "JSON web token".into() })
-        .or_else(|| key_block(text, at))
-        .or_else(|| {
-            bearer(rest).map(|(from, to)| Span { from: at + from, to: at + to, kind: "bearer token".into() })
-        })
+    let span = |(from, to): (usize, usize), kind: &'static str| Span {
+        from: at + from,
+        to: at + to,
+        kind: kind.into(),
+    };
+    match rest[0] {
+        b'e' => web_token(rest).map(|length| span((0, length), "JSON web token")),
+        b'b' | b'B' => bearer(rest).map(|place| span(place, "bearer token")),
+        b'-' => key_block(text, at),
+        _ => None,
+    }
+}
+
+/// What follows the prefix. Byte by byte: nearly all differ at the second one.
+fn after<'a>(bytes: &'a [u8], prefix: &[u8]) -> Option<&'a [u8]> {
+    let begins = bytes.len() >= prefix.len() && bytes.iter().zip(prefix).all(|(byte, wanted)| byte == wanted);
+    begins.then(|| &bytes[prefix.len()..])
 }
 
 /// How long the body is, if it is long enough. One that is broken by a line end is put together again: long lines
@@ -200,8 +231,11 @@ fn bearer(bytes: &[u8]) -> Option<(usize, usize)> {
 
 /// The password in `scheme://user:password@host`.
 fn in_urls(text: &str, spans: &mut Vec<Span>) {
-    for (at, _) in text.match_indices("://") {
+    for at in memchr::memchr_iter(b':', text.as_bytes()) {
         let from = at + 3;
+        if text.as_bytes().get(at + 1..from) != Some(b"//") {
+            continue;
+        }
         let end = text[from..].find(|c: char| c.is_whitespace() || "/?#\"'<>`".contains(c));
         let authority = &text[from..end.map_or(text.len(), |end| from + end)];
         let Some((user, _)) = authority.rsplit_once('@') else { continue };

@@ -63,10 +63,7 @@ const LONGEST_NAME: usize = 64;
 
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
-        if *byte != b'=' && *byte != b':' {
-            continue;
-        }
+    for at in memchr::memchr2_iter(b'=', b':', bytes) {
         let Some((name, tells)) = name_before(text, at) else { continue };
         if let Some((from, to)) = value_after(bytes, at + 1, tells) {
             spans.push(Span { from, to, kind: format!("value of {name}").into() });

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::schema::{dialect::Dialect, walk::each_child};
+use crate::{
+    outcome::hex,
+    schema::{dialect::Dialect, walk::each_child},
+};
 
 /// The longest name of a field.
 const LONGEST: usize = 64;
@@ -57,8 +60,7 @@ fn readable(name: &str) -> String {
 
 /// The name, cut, with a short digest of the original.
 fn marked(plain: &str, original: &str) -> String {
-    let digest = Sha256::digest(original.as_bytes());
-    let mark = digest.iter().take(4).fold(String::new(), |mark, byte| format!("{mark}{byte:02x}"));
+    let mark = hex(&Sha256::digest(original.as_bytes())[..4]);
     let kept: String = plain.chars().take(LONGEST - mark.len() - 1).collect();
     format!("{kept}_{mark}")
 }
