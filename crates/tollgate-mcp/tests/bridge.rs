@@ -22,7 +22,11 @@ use std::{
 
 use serde_json::{Value, json};
 use support::{Does, Scripts, World, answer, config, lookup, refuse, says, server};
-use tollgate::outcome::{RefusalCode, Status};
+use tollgate::{
+    Proposed, Scope,
+    guard::{Run, TraceParent, Workspace},
+    outcome::{RefusalCode, Status},
+};
 use tollgate_mcp::bridge::{Health, PinStore};
 
 #[tokio::test]
@@ -30,7 +34,7 @@ async fn a_tool_of_a_server_is_called_through_the_path_under_its_servers_name() 
     let scripts = server(json!([lookup("Look up a record.")]), |message| {
         assert_eq!(message["params"]["arguments"], json!({"q": "a"}));
         let trace = message["params"]["_meta"]["traceparent"].as_str().unwrap();
-        assert!(trace.starts_with("00-") && trace.len() == 55, "{trace}");
+        assert!(TraceParent::parse(trace).is_some(), "{trace}");
         answer(message, says("fine"))
     });
     let world = World::of(config("s"), &scripts).await;
@@ -39,6 +43,26 @@ async fn a_tool_of_a_server_is_called_through_the_path_under_its_servers_name() 
     assert_eq!(settled.status(), Status::Ok, "{settled:?}");
     let wrong = world.call("s__lookup", json!({"p": "a"})).await;
     assert_eq!(wrong.refusal().unwrap().code, RefusalCode::InvalidArguments);
+}
+
+#[tokio::test]
+async fn the_span_a_server_is_told_is_the_one_its_call_has_in_the_callers_trace() {
+    let told: Arc<Mutex<String>> = Arc::default();
+    let note = told.clone();
+    let scripts = server(json!([lookup("Look up a record.")]), move |message| {
+        message["params"]["_meta"]["traceparent"].as_str().unwrap().clone_into(&mut note.lock().unwrap());
+        answer(message, says("fine"))
+    });
+    let world = World::of(config("s"), &scripts).await;
+    let run = Run::new("r");
+    let mut scope = Scope::new(run.clone(), Workspace::new("/work"));
+    let call = |id: &str| Proposed::new(id, "s__lookup", &json!({"q": "a"}));
+    world.gate.call(&Arc::new(scope.clone()), call("c1")).await;
+    assert_eq!(*told.lock().unwrap(), TraceParent::of(run.id()).call(run.id(), 0, "c1").to_string());
+    let under = TraceParent::parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
+    scope.traced_under = Some(under);
+    world.gate.call(&Arc::new(scope), call("c2")).await;
+    assert_eq!(*told.lock().unwrap(), under.call(run.id(), 0, "c2").to_string());
 }
 
 #[tokio::test]

@@ -318,8 +318,8 @@ fn subject(out: &mut Vec<u8>, call: &CallRecord<'_>) {
     if let Some(agent) = &call.scope.agent {
         text(out, "agent", agent);
     }
-    if let Some(parent) = &call.scope.traceparent {
-        text(out, "parent", parent);
+    if let Some(parent) = call.scope.traced_under {
+        text(out, "parent", &parent.to_string());
     }
 }
 

@@ -80,6 +80,9 @@ pub struct CallTrace {
     /// On which route.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<String>,
+    /// The span of its caller's that it is a child of (`traceparent`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traced_under: Option<String>,
     /// The caller's key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
@@ -228,6 +231,7 @@ fn asked(line: &Line<'_>) -> CallTrace {
         position: line.p.unwrap_or(0),
         caller: text(&line.who).unwrap_or_else(|| "main".to_owned()),
         route: text(&line.route),
+        traced_under: text(&line.parent),
         key: text(&line.key),
         input: line.input.map(value).or_else(|| text(&line.text).map(Value::String)).unwrap_or_default(),
         proposed_ms: line.at,

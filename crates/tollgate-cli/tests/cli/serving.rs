@@ -137,8 +137,12 @@ fn over_pipes_a_stateless_client_is_asked_in_rounds_and_its_trace_is_carried() {
         json!({"tollgate_approval": {"action": "accept", "content": {"decision": "yes"}}});
     assert_eq!(text(&client.ask(&message)), "changed");
     client.close();
-    let records = world.run(&["trace", "export"]);
-    assert!(records.out.contains("0af7651916cd43dd8448eb211c80319c"), "{records:?}");
+    let exported = world.run(&["trace", "export", "--otlp"]).json();
+    let spans = exported["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
+    for call in spans.iter().filter(|span| span["name"].as_str().unwrap().starts_with("execute_tool")) {
+        let place = (call["traceId"].as_str(), call["parentSpanId"].as_str());
+        assert_eq!(place, (Some("0af7651916cd43dd8448eb211c80319c"), Some("b7ad6b7169203331")), "{call}");
+    }
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! A permitted call goes to its server and comes back as one outcome, told by what it means for the effect.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use sha2::Digest as _;
-use tollgate::{Cx, Failure, Output, outcome::hex, tool::IdempotencyKey};
+use tollgate::{Cx, Failure, Output, tool::IdempotencyKey};
 
 use super::{
     answer::{Answer, Blocks},
@@ -140,14 +139,8 @@ impl Outgoing<'_> {
 
     /// What goes along with every call: the trace it belongs to, and the key under which it takes effect once.
     fn meta(&self) -> Meta<'_> {
-        let run = self.cx.run.id().as_str();
-        let id = |of: &str, bytes: usize| hex(&sha2::Sha256::digest(of.as_bytes())[..bytes]);
-        let span = format!("{run}/{}/{}/{}", self.cx.turn, self.cx.call_id(), self.cx.attempt());
-        // The trace of whoever called, where there is one; else one of the run's own.
-        let trace = self.cx.traceparent.as_deref().and_then(|parent| parent.get(3..35)).map(Cow::Borrowed);
-        let trace = trace.unwrap_or_else(|| id(run, 16).into());
         Meta {
-            traceparent: ["00-", &trace, "-", &id(&span, 8), "-01"].concat(),
+            traceparent: self.cx.traceparent().to_string(),
             key: self.cx.idempotency_key().map(IdempotencyKey::as_str),
         }
     }

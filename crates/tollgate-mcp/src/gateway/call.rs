@@ -6,6 +6,7 @@ use serde_json::{json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 use tollgate::{
     Proposed, Scope, Settled,
+    guard::TraceParent,
     outcome::RefusalCode,
     tool::{Answers, IdempotencyKey},
 };
@@ -193,8 +194,7 @@ impl Gateway {
         scope.caller = from.session.identity.caller.clone();
         scope.route = from.session.identity.route.clone().or(scope.route);
         scope.interactive = from.client.shows_forms();
-        scope.traceparent =
-            from.brought.meta.traceparent.as_deref().filter(|parent| is_traceparent(parent)).map(Arc::from);
+        scope.traced_under = from.brought.meta.traceparent.as_deref().and_then(TraceParent::parse);
         scope.peer = Some(peer);
         Arc::new(scope)
     }
@@ -237,15 +237,6 @@ fn answers(responses: Option<&RawValue>) -> Result<Answers, RpcError> {
 fn without_approval(mut answers: Answers) -> Answers {
     answers.remove(ask::KEY);
     answers
-}
-
-/// `00-` trace `-` parent `-` flags, as W3C has it.
-fn is_traceparent(text: &str) -> bool {
-    text.len() == 55
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            2 | 35 | 52 => byte == b'-',
-            _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
-        })
 }
 
 fn stopped_with_gateway(id: Id<'_>) -> Reply {

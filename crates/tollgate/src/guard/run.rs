@@ -1,6 +1,6 @@
 //! One run of an agent: what it may spend, what it repeats, and the token that stops it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +25,8 @@ struct Inner {
     purse: Purse,
     window: Window,
     trace: Option<TraceParent>,
+    // Asked for by every call that goes out to a server.
+    own: OnceLock<TraceParent>,
 }
 
 /// Sets the limits of a run.
@@ -73,7 +75,9 @@ impl Run {
 
     /// Its own span, in the trace it was given or in one of its own.
     pub fn traceparent(&self) -> TraceParent {
-        self.inner.trace.map_or_else(|| TraceParent::of(self.id()), |given| given.run(self.id()))
+        *self.inner.own.get_or_init(|| {
+            self.inner.trace.map_or_else(|| TraceParent::of(self.id()), |given| given.run(self.id()))
+        })
     }
 
     /// The span of somebody else's that this run is a child of, where one was given.
@@ -128,6 +132,7 @@ impl RunBuilder {
                 purse: Purse::new(self.budget, kept),
                 window: Window::new(self.repetition),
                 trace: self.trace,
+                own: OnceLock::new(),
             }),
         }
     }

@@ -61,7 +61,8 @@ impl Cx {
     /// This call's span, to be passed on downstream (`traceparent` in MCP's `_meta` and in HTTP headers).
     pub fn traceparent(&self) -> TraceParent {
         let run = &self.scope.run;
-        run.traceparent().call(run.id(), self.scope.turn, self.call.as_str())
+        let under = self.scope.traced_under.unwrap_or_else(|| run.traceparent());
+        under.call(run.id(), self.scope.turn, self.call.as_str())
     }
 
     /// 1 for the first try, then one more for each retry.

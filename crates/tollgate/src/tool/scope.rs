@@ -9,7 +9,7 @@ use super::{
     name::{Caller, Route},
     peer::Peer,
 };
-use crate::guard::{Run, Workspace};
+use crate::guard::{Run, TraceParent, Workspace};
 use crate::policy::{Approvals, Protection};
 
 /// What is true for every call of one turn. Cheap to clone, never changed.
@@ -44,8 +44,8 @@ pub struct Scope {
     pub protection: Protection,
     /// The other end of the connection the call came by, where there is one.
     pub peer: Option<Arc<dyn Peer>>,
-    /// The W3C `traceparent` of whoever called, to be carried on.
-    pub traceparent: Option<Arc<str>>,
+    /// The span of whoever called that this call is a child of, where they said (W3C `traceparent`).
+    pub traced_under: Option<TraceParent>,
 }
 
 /// A sandbox's word for itself, looked up when somebody is first asked: finding it may mean starting a process.
@@ -97,7 +97,7 @@ impl Scope {
             window: None,
             protection: Protection::default(),
             peer: None,
-            traceparent: None,
+            traced_under: None,
         }
     }
 

@@ -64,7 +64,8 @@ pub(super) fn request(tree: &RunTrace) -> Value {
 /// `again` counts earlier calls of the same id in the same turn: the first has the span that its tool was told of.
 fn span(call: &CallTrace, again: u32, run: &RunId, root: TraceParent) -> Value {
     let id = if again == 0 { call.id.clone() } else { format!("{}#{again}", call.id) };
-    let own = root.call(run, call.turn, &id);
+    let under = call.traced_under.as_deref().and_then(TraceParent::parse).unwrap_or(root);
+    let own = under.call(run, call.turn, &id);
     let status = call.status();
     // What the model wrote, where nobody accepted it as arguments, goes as it was written.
     let arguments = call.input.as_str().map_or_else(|| call.input.to_string(), str::to_owned);
@@ -99,7 +100,7 @@ fn span(call: &CallTrace, again: u32, run: &RunId, root: TraceParent) -> Value {
         _ => json!({"code": 2, "message": call.answer["reason"].as_str().unwrap_or(status)}),
     };
     json!({
-        "traceId": own.trace_id(), "spanId": own.span_id(), "parentSpanId": root.span_id(),
+        "traceId": own.trace_id(), "spanId": own.span_id(), "parentSpanId": under.span_id(),
         "name": format!("execute_tool {}", call.tool), "kind": 1,
         "startTimeUnixNano": nanos(call.proposed_ms).to_string(), "endTimeUnixNano": end(call).to_string(),
         "attributes": attributes, "events": events(call), "status": outcome,
