@@ -52,6 +52,16 @@ pub(crate) fn open() -> Result<Store, Fault> {
     Store::open(place).map_err(|error| fault(&error))
 }
 
+/// The store, for commands that list what is in it: where nothing was recorded yet, the list is empty.
+pub(crate) fn open_to_list() -> Result<Option<Store>, Fault> {
+    let place = known_place()?;
+    if !place.exists() {
+        words::talk(&format!("note: nothing is recorded yet in {}.", place.path().display()));
+        return Ok(None);
+    }
+    Store::open(place).map(Some).map_err(|error| fault(&error))
+}
+
 /// The store, made where there is none.
 pub(crate) fn open_or_make() -> Result<Store, Fault> {
     Store::open(known_place()?).map_err(|error| fault(&error))

@@ -59,6 +59,14 @@ pub enum DeskError {
         /// What is wrong with the pattern.
         source: BadPattern,
     },
+    /// A role is on a route that nobody made: it would be left without a tool.
+    #[error("role {role:?}: there is no route {route:?}")]
+    Route {
+        /// The role.
+        role: String,
+        /// What it calls its route.
+        route: String,
+    },
 }
 
 /// Sets up a desk.

@@ -29,7 +29,8 @@ impl Desk {
             for (name, role) in self.roles() {
                 let filter = Filter::parse(role.tools.iter().map(String::as_str))
                     .map_err(|source| DeskError::Tools { role: name.clone(), source })?;
-                let on_route = role.route.as_ref().map(|route| on_route(&registry, route));
+                let on_route =
+                    role.route.as_ref().map(|route| on_route(&registry, name, route)).transpose()?;
                 for post in [Post::Main, Post::SentOut] {
                     let tools = names(&registry, |spec| match own(spec, post, planning) {
                         Some(shown) => shown,
@@ -63,8 +64,9 @@ fn names(registry: &Registry, shown: impl Fn(&ToolSpec) -> bool) -> Vec<String> 
     registry.specs().filter(|spec| shown(spec)).map(|spec| spec.id.to_string()).collect()
 }
 
-fn on_route(registry: &Registry, route: &str) -> Vec<String> {
-    registry.route_tools(&Route::new(route)).map(<[String]>::to_vec).unwrap_or_default()
+fn on_route(registry: &Registry, role: &str, route: &str) -> Result<Vec<String>, DeskError> {
+    let tools = registry.route_tools(&Route::new(route)).map(<[String]>::to_vec);
+    tools.ok_or_else(|| DeskError::Route { role: role.to_owned(), route: route.to_owned() })
 }
 
 /// Whether an agent is shown one of the desk's own tools that no role decides about; `None` for all the others.

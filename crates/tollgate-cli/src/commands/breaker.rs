@@ -36,7 +36,7 @@ pub(crate) fn run(command: &BreakerCommand, shared: &Shared) -> Result<Exit, Fau
 }
 
 fn list_all(shared: &Shared) -> Result<Exit, Fault> {
-    let store = store::open()?;
+    let Some(store) = store::open_to_list()? else { return Ok(Exit::Done) };
     let breakers = store.breakers();
     store.close();
     let lines = list(&breakers.map_err(|error| store::fault(&error))?, shared);

@@ -10,7 +10,10 @@ use crate::{
 };
 
 pub(crate) fn run(command: &BudgetCommand, shared: &Shared) -> Result<Exit, Fault> {
-    let store = store::open()?;
+    let lists = matches!(command, BudgetCommand::List(_));
+    let Some(store) = (if lists { store::open_to_list() } else { store::open().map(Some) })? else {
+        return Ok(Exit::Done);
+    };
     let done = match command {
         BudgetCommand::List(_) => store.spending(None).map(|runs| {
             let line = |run: &tollgate_store::RunSpent| {
@@ -34,7 +37,7 @@ pub(crate) fn run(command: &BudgetCommand, shared: &Shared) -> Result<Exit, Faul
     store.close();
     let lines = done.map_err(|error| store::fault(&error))?;
     if lines.is_empty() {
-        if matches!(command, BudgetCommand::List(_)) {
+        if lists {
             words::talk("note: no run with a budget has spent anything.");
         }
         return Ok(Exit::Done);

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tollgate::{Registry, tool::RunId};
 use tollgate_agent::{
-    Agent, AgentBuilder, Desk, DeskBuilder, Limits, Person, Role as AgentRole, Stopped, Teller,
+    Agent, AgentBuilder, Desk, DeskBuilder, DeskError, Limits, Person, Role as AgentRole, Stopped, Teller,
     model::{ErrorKind, Model, ModelError},
     provider::Streaming,
     session::{SessionFolder, Summary},
@@ -97,10 +97,11 @@ impl Setup {
         let desk = desk(&settings, &reach, Arc::new(Someone(terminal.clone())));
         let more = |registry: Registry| {
             desk.register(registry).map_err(|error| {
-                Fault::usage(
-                    format!("the agent's own tools cannot be used: {error}"),
-                    "rename the mock of that name.",
-                )
+                let hint = match error {
+                    DeskError::Tools { .. } | DeskError::Route { .. } => "correct the role in tollgate.toml.",
+                    _ => "rename the mock of that name.",
+                };
+                Fault::usage(format!("the agent's own tools cannot be used: {error}"), hint)
             })
         };
         let world = World::build_with(shared, Wanted::All, more)?;

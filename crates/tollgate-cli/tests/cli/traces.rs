@@ -54,7 +54,12 @@ fn with_no_store_nothing_is_recorded_and_nothing_is_made() {
     let world = world();
     assert_eq!(world.allowed(&["call", "pay", "--no-store"]).code, Some(0));
     assert!(!world.path().join(".local").exists());
-    let ran = world.run(&["trace", "list"]);
+    for list in ["trace", "budget", "breaker"] {
+        let ran = world.run(&[list, "list"]);
+        assert_eq!((ran.code, &*ran.out), (Some(0), ""), "{list}");
+        assert!(ran.err.contains("note: nothing is recorded yet"), "{}", ran.err);
+    }
+    let ran = world.run(&["trace", "show"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("nothing is recorded yet") && ran.err.contains("hint: "), "{}", ran.err);
 }

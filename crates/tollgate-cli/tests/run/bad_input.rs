@@ -102,6 +102,16 @@ fn a_limit_in_dollars_is_not_taken_for_a_model_without_a_price() {
 }
 
 #[test]
+fn a_role_on_a_route_that_nobody_made_is_told_and_not_left_without_tools() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path().join(".config/tollgate")).unwrap();
+    world.file(".config/tollgate/tollgate.toml", "[roles.scout]\nroute = \"nowhere\"\n");
+    let mut command = world.command(&["run", "do it", "--print", "--model", "chat:x@http://127.0.0.1:9"]);
+    let ran: Ran = command.output().unwrap().into();
+    told(&ran, 2, "role \"scout\": there is no route \"nowhere\"");
+}
+
+#[test]
 fn a_request_is_made_as_often_as_was_asked_for_and_no_more() {
     let provider = Provider::saying((0..9).map(|_| Say::overloaded()));
     let ran = provider.run(&World::new(), &["do it", "--print", "--retries", "2"]);

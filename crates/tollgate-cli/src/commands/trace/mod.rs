@@ -18,7 +18,10 @@ mod protobuf;
 pub(super) mod replay;
 
 pub(crate) fn run(trace: &Trace, shared: &Shared) -> Result<Exit, Fault> {
-    let store = store::open()?;
+    let lists = matches!(trace, Trace::List(_));
+    let Some(store) = (if lists { store::open_to_list() } else { store::open().map(Some) })? else {
+        return Ok(Exit::Done);
+    };
     let exit = match trace {
         Trace::List(list) => list::run(list, shared, &store),
         Trace::Show(show) => show::run(show, shared, &store),
