@@ -14,7 +14,7 @@ use tollgate::{
 };
 use tollgate_mcp::{
     ServerConfig, Upstreams, Wanted, Wiring,
-    bridge::{Health, LauncherOf, PinStore, SetAside},
+    bridge::{Health, LauncherOf, PinStore, ServerStatus, SetAside},
     client::Elicitor,
     config::{SECTION, read_json, read_toml},
 };
@@ -154,19 +154,21 @@ impl Servers {
 
     /// Connects to every server. Healthy ones are there at once; whoever takes longer comes when it comes.
     pub(crate) async fn start(&self) {
-        let connecting = self.upstreams.connect(Wanted::All);
-        let mut connecting = std::pin::pin!(connecting);
-        if tokio::time::timeout(SOON, &mut connecting).await.is_err() {
-            let waiting = self
-                .upstreams
-                .status()
-                .into_iter()
-                .filter(|status| matches!(status.health, Health::Starting));
-            let names: Vec<_> = waiting.map(|status| status.name.to_string()).collect();
-            words::talk(&format!("note: waiting for the MCP servers: {}", names.join(", ")));
-            let _ = tokio::time::timeout(START, connecting).await;
-        }
+        let _ = tokio::time::timeout(SOON + START, self.connect(Wanted::All)).await;
         self.tell_trouble(|_| true);
+    }
+
+    /// Waits until these servers are there or known not to be; whoever waits along is told for which.
+    pub(crate) async fn connect(&self, wanted: Wanted<'_>) {
+        let mut connecting = std::pin::pin!(self.upstreams.connect(wanted));
+        if tokio::time::timeout(SOON, &mut connecting).await.is_ok() {
+            return;
+        }
+        let starting = |status: &ServerStatus| matches!(status.health, Health::Starting);
+        let waiting = self.upstreams.status().into_iter().filter(starting);
+        let names: Vec<_> = waiting.map(|status| status.name.to_string()).collect();
+        words::talk(&format!("note: waiting for the MCP servers: {}", names.join(", ")));
+        connecting.await;
     }
 
     /// Whenever tools of a server come, go or change, `apply` is called; it runs between turns.
@@ -204,10 +206,9 @@ impl Servers {
     pub(crate) fn tell_trouble(&self, meant: impl Fn(&str) -> bool) {
         for status in self.upstreams.status() {
             if let Some(reason) = status.health.reason().filter(|_| meant(status.name.as_str())) {
+                let (name, reason) = (&status.name, words::visible(reason));
                 words::talk(&format!(
-                    "note: the server {} is not there: {}",
-                    status.name,
-                    words::visible(reason)
+                    "note: the server {name} is not there: {reason}\nhint: `tollgate mcp check {name}` tries it again; `tollgate mcp remove {name}` takes it out."
                 ));
             }
         }

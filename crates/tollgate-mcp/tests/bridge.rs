@@ -57,11 +57,13 @@ async fn the_span_a_server_is_told_is_the_one_its_call_has_in_the_callers_trace(
     let run = Run::new("r");
     let mut scope = Scope::new(run.clone(), Workspace::new("/work"));
     let call = |id: &str| Proposed::new(id, "s__lookup", &json!({"q": "a"}));
-    world.gate.call(&Arc::new(scope.clone()), call("c1")).await;
+    let settled = world.gate.call(&Arc::new(scope.clone()), call("c1")).await;
+    assert_eq!(settled.status(), Status::Ok, "{settled:?}");
     assert_eq!(*told.lock().unwrap(), TraceParent::of(run.id()).call(run.id(), 0, "c1").to_string());
     let under = TraceParent::parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
     scope.traced_under = Some(under);
-    world.gate.call(&Arc::new(scope), call("c2")).await;
+    let settled = world.gate.call(&Arc::new(scope), call("c2")).await;
+    assert_eq!(settled.status(), Status::Ok, "{settled:?}");
     assert_eq!(*told.lock().unwrap(), under.call(run.id(), 0, "c2").to_string());
 }
 

@@ -38,4 +38,5 @@ mod serving;
 mod both_ways;
 mod asker;
 mod elicited;
+mod down_servers;
 mod held_servers;

@@ -324,21 +324,23 @@ impl Http {
 
 async fn deliver(request: RequestBuilder) -> Result<Response, Fault> {
     request.send().await.map_err(|error| {
-        let told = chain(&error);
+        let told = plain(&error);
         // Before the connection stood, nothing can have arrived.
         if error.is_connect() || error.is_builder() { Fault::NotSent(told) } else { Fault::Lost(told) }
     })
 }
 
-/// An error in its own words and those of its causes; reqwest's own say little.
-fn chain(error: &reqwest::Error) -> String {
-    let mut told = error.to_string();
-    let mut next = std::error::Error::source(error);
-    while let Some(cause) = next {
-        told = format!("{told}: {cause}");
-        next = cause.source();
+/// What was the matter, in the words of the first cause: those above it say little. Of the address, what is no secret.
+fn plain(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
     }
-    told
+    let at = error.url().filter(|_| error.is_connect()).and_then(|url| {
+        let port = url.port().map_or(String::new(), |port| format!(":{port}"));
+        Some(format!("no connection to {}://{}{port}{}: ", url.scheme(), url.host_str()?, url.path()))
+    });
+    format!("{}{cause}", at.unwrap_or_default())
 }
 
 fn with_token(request: RequestBuilder, token: Option<&str>) -> RequestBuilder {
@@ -368,7 +370,7 @@ async fn bounded(response: Response, limit: usize) -> Result<Vec<u8>, Fault> {
     let told = response.content_length().and_then(|length| usize::try_from(length).ok());
     let mut bytes = response.bytes_stream();
     while let Some(chunk) = bytes.next().await {
-        let chunk = chunk.map_err(|error| Fault::Lost(chain(&error)))?;
+        let chunk = chunk.map_err(|error| Fault::Lost(plain(&error)))?;
         if body.len() + chunk.len() > limit {
             return Err(Fault::TooLarge { bytes: told, limit });
         }

@@ -40,7 +40,7 @@ pub(super) fn run(check: &McpCheck, shared: &Shared) -> Result<Exit, Fault> {
     let checked = runtime.block_on(async {
         let began = Instant::now();
         tokio::select! {
-            () = servers.upstreams.connect(wanted) => {}
+            () = servers.connect(wanted) => {}
             _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
         }
         let took = began.elapsed();
@@ -120,7 +120,9 @@ fn told(report: &Value) -> String {
     let tools = report["tools"].as_array().map_or(&[][..], Vec::as_slice);
     let mut lines = vec![match report["reason"].as_str() {
         Some(reason) => {
-            format!("{}: {}: {}", text(&report["server"]), text(&report["state"]), words::visible(reason))
+            let (server, state) = (text(&report["server"]), text(&report["state"]));
+            let hint = "hint: correct it where `tollgate mcp list` says it is written, and check again.";
+            format!("{server}: {state}: {}\n{hint}", words::visible(reason))
         }
         None => format!(
             "{}: {}, protocol {}, tools: {}, about {} tokens",

@@ -66,7 +66,7 @@ fn connect(shared: &Shared, config: &Config, loaded: &mut Loaded) -> Result<(), 
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
     runtime.block_on(async {
         tokio::select! {
-            () = servers.upstreams.connect(Wanted::All) => {}
+            () = servers.connect(Wanted::All) => {}
             _ = tokio::signal::ctrl_c() => {}
         }
         servers::tell_set_aside(servers.offer(loaded).iter());

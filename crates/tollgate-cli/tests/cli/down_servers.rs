@@ -1,0 +1,33 @@
+//! Servers that are not there: said in plain words, with what to do, and never waited for in silence.
+
+use crate::world::World;
+
+fn configure(world: &World, server: &str) {
+    let folder = world.path().join(".config/tollgate");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("tollgate.toml"), format!("[mcp.servers.up]\n{server}")).unwrap();
+}
+
+#[test]
+fn a_server_nobody_answers_at_is_told_by_its_address_without_secrets_and_with_a_hint() {
+    let world = World::new();
+    configure(&world, "url = \"http://me:word@127.0.0.1:9/mcp?key=word\"\n");
+    for (args, hint) in [
+        (["mcp", "check"], "hint: correct it where `tollgate mcp list` says it is written"),
+        (["tools", "list"], "hint: `tollgate mcp check up` tries it again"),
+    ] {
+        let ran = world.run(&args);
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(said.contains("no connection to http://127.0.0.1:9/mcp: Connection refused"), "{said}");
+        assert!(said.contains(hint) && !said.contains("word"), "{said}");
+    }
+}
+
+#[test]
+fn whoever_waits_for_a_slow_server_is_told_for_which() {
+    let world = World::new();
+    configure(&world, "command = [\"/bin/sh\", \"-c\", \"/bin/sleep 2; exit 3\"]\n");
+    let ran = world.run(&["mcp", "check"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("note: waiting for the MCP servers: up"), "{ran:?}");
+}
