@@ -111,6 +111,11 @@ fn ordinary_code_and_prose_are_left_alone() {
         "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         "commit 73b19fc0d5a2a1f6f7d0a0b4d6b7c1d2e3f4a5b6",
         "PWD=/srv/app OLDPWD=/srv",
+        "the password reset page\npassword sesame7 is written nowhere",
+        "on this machine the login has a password prompt",
+        "curl -u me:$PASSWORD a.example; curl -u \"$USER\" b; docker run -u 1000:1000 x",
+        "curl -H 'x: y' a.example | mysql -p shop; mysql -P 3306 --protocol=tcp",
+        "12345678:30:00 and 123456789:short",
     ] {
         assert_eq!(Redactor::new().text(text), text);
     }
@@ -128,6 +133,28 @@ fn other_secrets_are_named_by_their_kind() {
             "a [redacted: private key] z",
         ),
         ("api-key = 'a1b2c3d4e5'", "api-key = '[redacted: value of api-key]'"),
+        ("bot 123456789:AAFakeFakeFakeFakeFakeFakeFakeFakeF said", "bot [redacted: Telegram token] said"),
+        (
+            "machine a.example login me password open-sesame\n",
+            "machine a.example login me password [redacted: password in a .netrc]\n",
+        ),
+        (
+            "machine a.example\n  login me\n  password sesame\n",
+            "machine a.example\n  login me\n  password [redacted: password in a .netrc]\n",
+        ),
+        (
+            "$ /usr/bin/curl -s -u 'me:sesame7' https://a.example",
+            "$ /usr/bin/curl -s -u 'me:[redacted: password of a command]' https://a.example",
+        ),
+        (
+            "curl --user=me:sesame7 a.example && ls",
+            "curl --user=me:[redacted: password of a command] a.example && ls",
+        ),
+        ("mysqldump -h db -psesame7 shop", "mysqldump -h db -p[redacted: password of a command] shop"),
+        (
+            "sshpass -p \"sesame7\" ssh me@host",
+            "sshpass -p \"[redacted: password of a command]\" ssh me@host",
+        ),
         (
             "POST https://hooks.slack.com/services/T0AAAAAAA/B0BBBBBBB/abcdefghijklmnopqrstuvwx now",
             "POST [redacted: Slack webhook] now",

@@ -119,6 +119,11 @@ const fn first_bytes() -> [bool; 256] {
         first[at] = PLACES[at].1 > 0;
         at += 1;
     }
+    let mut digit = b'0';
+    while digit <= b'9' {
+        first[digit as usize] = true;
+        digit += 1;
+    }
     first[b'e' as usize] = true;
     first[b'-' as usize] = true;
     first[b'B' as usize] = true;
@@ -160,6 +165,7 @@ fn at_place(text: &str, at: usize) -> Option<Span> {
         kind: kind.into(),
     };
     match rest[0] {
+        b'0'..=b'9' => bot_token(rest).map(|length| span((0, length), "Telegram token")),
         b'e' => web_token(rest).map(|length| span((0, length), "JSON web token")),
         b'b' | b'B' => bearer(rest).map(|place| span(place, "bearer token")),
         b'-' => key_block(text, at),
@@ -217,6 +223,14 @@ fn web_token(bytes: &[u8]) -> Option<usize> {
     let body = part(body_at);
     let end = body_at + body;
     Some(if bytes.get(end) == Some(&b'.') { end + 1 + part(end + 1) } else { end })
+}
+
+/// A bot's number of 8 to 10 digits, and 35 characters.
+fn bot_token(bytes: &[u8]) -> Option<usize> {
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let body = bytes[digits..].strip_prefix(b":").filter(|_| (8..=10).contains(&digits))?;
+    let length = body.iter().take_while(|byte| Body::Words.has(**byte)).count();
+    (length == 35).then_some(digits + 1 + length)
 }
 
 /// `Bearer` and `Basic`, and what follows.

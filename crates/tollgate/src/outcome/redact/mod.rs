@@ -10,6 +10,7 @@ mod form;
 mod key_block;
 mod name;
 mod stream;
+mod words;
 
 pub use stream::RedactStream;
 
@@ -174,6 +175,7 @@ impl Redactor {
         }
         form::find(text, &mut spans);
         name::find(text, &mut spans);
+        words::find(text, &mut spans);
         if spans.len() > 1 {
             spans.sort_by(|a, b| a.from.cmp(&b.from).then(b.to.cmp(&a.to)));
             spans.dedup_by(|later, first| {

@@ -76,6 +76,11 @@ pub(super) fn is_secret_under(name: &str, value: &str) -> bool {
     tells(name).is_some_and(|tells| looks_secret(value.as_bytes(), tells, true))
 }
 
+/// True when this is a password, where it stands in the place of one.
+pub(super) fn is_password(value: &str) -> bool {
+    looks_secret(value.as_bytes(), Tells::Password, true)
+}
+
 /// The name that ends just before `at`, where it tells of a secret.
 fn name_before(text: &str, at: usize) -> Option<(&str, Tells)> {
     let bytes = text.as_bytes();
