@@ -95,6 +95,25 @@ async fn failures_json_and_causes_are_redacted_too() {
     assert!(text.contains("[redacted: value of password]") && text.contains(r#""tokens":7"#), "{text}");
 }
 
+#[tokio::test]
+async fn what_a_tool_says_on_its_way_is_redacted_too() {
+    let tool = ToolBuilder::new("t", "A tool.", json!({"type": "object"}))
+        .unwrap()
+        .effects(|_, _| Effects::reading())
+        .run(|cx, _| {
+            cx.progress(0.5, "with AKIAIOSFODNN7EXAMPLE");
+            Box::pin(async { Ok(Output::text("done")) })
+        });
+    let rules = Rules::new().allow("*").unwrap();
+    let gate = Tollgate::builder(Registry::new().with(tool).unwrap()).policy(rules).build();
+    let mut events = gate.observe(100);
+    let scope = Arc::new(Scope::new(Run::new("r"), Workspace::new("/tmp")));
+    let settled = gate.call(&scope, Proposed::new("c", "t", "{}")).await;
+    assert!(settled.output().is_some(), "{settled:?}");
+    let told = format!("{:?}", events.records());
+    assert!(told.contains("with [redacted: AWS access key id]") && !told.contains("AKIA"), "{told}");
+}
+
 #[test]
 fn ordinary_code_and_prose_are_left_alone() {
     for text in [

@@ -12,9 +12,7 @@ use self::{
 use super::{Call, Refused, permit::Permitted, validate::Invocation};
 use crate::{
     event::What,
-    guard::{
-        Breakers, Claim, Fence, Fingerprint, Ledger, Pulse, Reservation, Slot, Spawner, Start, cancellable,
-    },
+    guard::{Breakers, Claim, Fence, Fingerprint, Ledger, Reservation, Slot, Spawner, Start, cancellable},
     outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode},
     tool::{Cx, IdempotencyKey},
 };
@@ -104,7 +102,8 @@ impl Call<Permitted> {
         };
         // The permit is used up here: what follows is the one run it stands for.
         let by = permit.used();
-        let cx = Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.body.clone(), Pulse::default()));
+        let cx =
+            Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.body.clone(), guards.redactor.clone()));
         let body = Body { invocation: &invocation, cx: &cx, guards };
         let began = base.scope.run.purse().is_limited().then(Instant::now);
         let Ending(result, health) = body.run(slot, &mut base.trail).await;

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     event::Progress,
     guard::{Pulse, TraceParent},
+    outcome::Redactor,
 };
 
 /// The context of a running tool body.
@@ -35,6 +36,7 @@ pub struct Cx {
     // Made when first asked for: most quick calls never look at it.
     token: OnceLock<CancellationToken>,
     pulse: Pulse,
+    redactor: Option<Arc<Redactor>>,
 }
 
 impl Cx {
@@ -43,9 +45,10 @@ impl Cx {
         call: CallId,
         key: Option<IdempotencyKey>,
         parent: Option<CancellationToken>,
-        pulse: Pulse,
+        redactor: Option<Arc<Redactor>>,
     ) -> Self {
-        Self { scope, call, key, attempt: AtomicU32::new(1), parent, token: OnceLock::new(), pulse }
+        let (attempt, token, pulse) = (AtomicU32::new(1), OnceLock::new(), Pulse::default());
+        Self { scope, call, key, attempt, parent, token, pulse, redactor }
     }
 
     /// The call's own id.
@@ -74,11 +77,16 @@ impl Cx {
         self.attempt.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Says how far the work is: `fraction` from 0 to 1, and a few words. Re-arms the idle deadline.
+    /// Says how far the work is: `fraction` from 0 to 1, and a few words, without secrets in them. Re-arms the idle
+    /// deadline.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         #[expect(clippy::cast_possible_truncation, reason = "a fraction of the work needs no more digits")]
         let fraction = fraction.clamp(0.0, 1.0) as f32;
-        let progress = Progress { fraction, message: message.into().into() };
+        let mut message: String = message.into();
+        if let Some(redactor) = &self.redactor {
+            redactor.in_place(&mut message);
+        }
+        let progress = Progress { fraction, message: message.into() };
         if let Some(peer) = &self.scope.peer {
             peer.progress(&self.call, &progress);
         }
