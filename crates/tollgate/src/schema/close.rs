@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{dialect::Dialect, flatten::flatten, formats::is_checked, modern::modern, walk::each_child_mut};
+use super::{
+    branching::Branching, dialect::Dialect, flatten::flatten, formats::is_checked, modern::modern,
+    walk::each_child_mut,
+};
 
 /// A schema that is closed wherever it names properties and says nothing of others.
 pub(crate) struct Closed {
@@ -11,6 +14,8 @@ pub(crate) struct Closed {
     pub(crate) formats: Formats,
     /// There is a reference in it.
     pub(crate) refers: bool,
+    /// How many alternatives it has where it refers to itself.
+    pub(crate) ways: u32,
 }
 
 /// Whether formats are checked.
@@ -26,15 +31,16 @@ pub(crate) enum Formats {
 ///
 /// A position is closed, not a schema: the branches of `allOf` and the targets of references speak of the same
 /// object together, so only the place where they come together can say what is left over. A nested object
-/// without `properties` is a free map and stays one.
+/// without `properties` is a free map and stays one. Where alternatives lead back to themselves, what they refer to
+/// stays as open as its author left it: asking there what is left over takes longer with every level.
 pub(crate) fn closed(schema: &Value) -> Closed {
     let renewed = renewed(schema);
     let formats = if renewed.is_some() { Formats::Checked } else { Formats::AsDraft };
     let source = renewed.as_ref().unwrap_or(schema);
     let old = Dialect::named(source).is_some_and(|named| named.is_ok_and(Dialect::ref_stands_alone));
-    let mut closer = Closer { old, refers: false };
+    let mut closer = Closer { old, refers: false, branching: Branching::of(source) };
     let schema = closer.root(source);
-    Closed { schema, formats, refers: closer.refers }
+    Closed { schema, formats, refers: closer.refers, ways: closer.branching.ways }
 }
 
 /// A schema of draft 7 in the words of 2020-12, where it needs them to be closed: the old draft has no
@@ -90,6 +96,7 @@ struct Closer {
     /// What stands beside a reference has no meaning.
     old: bool,
     refers: bool,
+    branching: Branching,
 }
 
 /// What the schemas within a keyword speak of.
@@ -187,8 +194,28 @@ impl Closer {
             if named {
                 map.insert("additionalProperties".into(), Value::Bool(false));
             }
-        } else if !self.old && (named || composes_objects(map)) {
+        } else if !self.old && !self.leads_back(map) && (named || composes_objects(map)) {
             map.insert("unevaluatedProperties".into(), Value::Bool(false));
+        }
+    }
+}
+
+impl Closer {
+    /// True when what the schema is composed of leads back to alternatives that lead back to themselves.
+    fn leads_back(&self, map: &Map<String, Value>) -> bool {
+        let composed = ["$ref", "dependentSchemas"].iter().chain(&IN_PLACE_LISTS).chain(&IN_PLACE);
+        self.branching.ways > 0
+            && composed
+                .filter_map(|key| map.get_key_value(*key))
+                .any(|(key, value)| self.refers_back(key, value))
+    }
+
+    fn refers_back(&self, key: &str, value: &Value) -> bool {
+        match value {
+            Value::String(reference) => key == "$ref" && self.branching.references.contains(reference),
+            Value::Object(map) => map.iter().any(|(key, value)| self.refers_back(key, value)),
+            Value::Array(items) => items.iter().any(|item| self.refers_back(key, item)),
+            _ => false,
         }
     }
 }

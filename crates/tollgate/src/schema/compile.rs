@@ -6,6 +6,7 @@ use jsonschema::{PatternOptions, ValidationOptions, Validator};
 use serde_json::Value;
 
 use super::{
+    branching::Branching,
     close::{Formats, closed},
     cycle::{Unending, unending},
     explain::{property_names, violations},
@@ -19,6 +20,8 @@ pub struct Compiled {
     validator: Validator,
     /// The author's words. The names in it are only looked for when there is a violation to explain.
     schema: Schema,
+    /// How many alternatives it has where it refers to itself.
+    ways: u32,
 }
 
 /// Why a schema cannot be used.
@@ -51,7 +54,7 @@ impl Compiled {
         if closed.refers {
             comes_to_an_end(&closed.schema)?;
         }
-        Ok(Self { validator: build(&closed.schema, closed.formats)?, schema })
+        Ok(Self { validator: build(&closed.schema, closed.formats)?, schema, ways: closed.ways })
     }
 
     /// Compiles the schema of a tool's arguments; where it is silent about further fields, they are taken.
@@ -65,7 +68,8 @@ impl Compiled {
     pub fn any(schema: impl Into<Schema>) -> Result<Self, BadSchema> {
         let schema = schema.into();
         comes_to_an_end(&schema)?;
-        Ok(Self { validator: build(&schema, Formats::AsDraft)?, schema })
+        let ways = Branching::of(&schema).ways;
+        Ok(Self { validator: build(&schema, Formats::AsDraft)?, schema, ways })
     }
 
     /// True when the value is what the schema asks for.
@@ -75,6 +79,11 @@ impl Compiled {
 
     /// Every violation in words, with its JSON pointer. Empty exactly when the value is accepted.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
+        if Branching::is_too_deep(self.ways, value) {
+            let message = "the arguments do not fit the schema, and are nested too deeply to say where";
+            let told = Violation { pointer: String::new(), message: message.to_owned(), did_you_mean: None };
+            return if self.accepts(value) { Vec::new() } else { vec![told] };
+        }
         violations(&self.validator, value, &property_names(&self.schema))
     }
 }

@@ -15,6 +15,7 @@ mod merge;
 mod simplify;
 mod project;
 mod cycle;
+mod branching;
 mod close;
 mod compile;
 mod explain;
