@@ -95,6 +95,18 @@ async fn failures_json_and_causes_are_redacted_too() {
     assert!(text.contains("[redacted: value of password]") && text.contains(r#""tokens":7"#), "{text}");
 }
 
+#[test]
+fn the_password_of_a_netrc_is_taken_also_where_its_lines_come_one_by_one() {
+    let mut stream = RedactStream::new(Redactor::new());
+    let lines = ["machine a.example\n", "  login me\n", "  password sesame\n", "machine b.example\n"];
+    let shown: String = lines.iter().map(|line| stream.push(line)).collect();
+    let shown = shown + &stream.finish();
+    assert!(
+        shown.contains("password [redacted: password in a .netrc]") && !shown.contains("sesame"),
+        "{shown}"
+    );
+}
+
 #[tokio::test]
 async fn what_a_tool_says_on_its_way_is_redacted_too() {
     let tool = ToolBuilder::new("t", "A tool.", json!({"type": "object"}))

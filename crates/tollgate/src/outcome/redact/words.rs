@@ -23,12 +23,12 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     if TELLING.as_ref().is_some_and(|telling| !telling.is_match(text)) {
         return;
     }
-    let (mut in_entry, mut next) = (false, 0);
+    let mut next = 0;
     for line in text.split_inclusive('\n') {
         let at = next;
         next += line.len();
         let words: Vec<Word<'_>> = words(line, at).take(MOST_WORDS).collect();
-        let found = in_netrc(&words, &mut in_entry).or_else(|| in_command(&words));
+        let found = in_netrc(&words).or_else(|| in_command(&words));
         spans.extend(found.filter(|(value, _)| is_password(value.text)).map(|(value, kind)| Span {
             from: value.at,
             to: value.at + value.text.len(),
@@ -81,23 +81,19 @@ fn words(line: &str, at: usize) -> impl Iterator<Item = Word<'_>> {
 
 type Found<'a> = Option<(Word<'a>, &'static str)>;
 
-/// A line of a `.netrc` is keywords and their values and nothing else; a password alone counts after its login.
-fn in_netrc<'a>(words: &[Word<'a>], in_entry: &mut bool) -> Found<'a> {
+/// A line of a `.netrc` is keywords and their values and nothing else. It stands for itself: in a stream, the lines before
+/// it may be gone already.
+fn in_netrc<'a>(words: &[Word<'a>]) -> Found<'a> {
     let (mut left, mut password) = (words.iter(), None);
-    let was = *in_entry;
     while let Some(word) = left.next() {
         match word.text {
-            "default" => *in_entry = true,
-            "machine" | "login" | "account" if left.next().is_some() => *in_entry = true,
+            "default" => {}
+            "machine" | "login" | "account" if left.next().is_some() => {}
             "password" => password = left.next().copied(),
-            _ => {
-                *in_entry = false;
-                return None;
-            }
+            _ => return None,
         }
     }
-    let found = password.filter(|_| was || *in_entry)?;
-    Some((found.after("")?, "password in a .netrc"))
+    Some((password?.after("")?, "password in a .netrc"))
 }
 
 /// What is handed to a program that takes a password among its arguments.
