@@ -39,9 +39,13 @@ impl Stops {
     }
 }
 
-/// Resolves when somebody wants this program, or what it does, to stop.
-pub(crate) async fn wished() {
-    Stops::listen().next().await;
+/// Resolves when somebody wants this program, or what it does, to stop. It listens from the moment it is called: what
+/// is awaited beside it may be interrupted in its very first step.
+pub(crate) fn wished() -> impl Future<Output = ()> {
+    let mut stops = Stops::listen();
+    async move {
+        stops.next().await;
+    }
 }
 
 async fn heard(signal: &mut Option<Signal>) {
@@ -61,4 +65,16 @@ fn is_ignored(kind: SignalKind) -> bool {
     let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0);
     let number = kind.as_raw_value() - 1;
     mask >> number & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_wish_is_heard_before_anybody_waits_for_it() {
+        let wished = wished();
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::INT).unwrap();
+        tokio::time::timeout(std::time::Duration::from_secs(20), wished).await.unwrap();
+    }
 }

@@ -30,11 +30,12 @@ pub(crate) fn run(serve: &Serve, shared: &Shared) -> Result<Exit, Fault> {
             Fault::usage(message, "choose another with --listen; port 0 takes a free one.")
         })?;
         let address = listener.local_addr().map_err(|error| Fault::machine("listening", &error))?;
+        let wished = stop::wished();
         words::talk(&format!("serving {} tools at http://{address}{PATH}", served.tools()));
         let over = CancellationToken::new();
         let stop = over.clone();
         tokio::spawn(async move {
-            stop::wished().await;
+            wished.await;
             stop.cancel();
         });
         let ended = served.gateway.http(listener, settings, over).await;

@@ -19,7 +19,7 @@ use crate::{
     exit::{Exit, Fault},
     mocks::Loaded,
     servers::Servers,
-    words, world,
+    stop, words, world,
 };
 
 /// Whose form costs are counted in.
@@ -41,7 +41,7 @@ pub(super) fn run(check: &McpCheck, shared: &Shared) -> Result<Exit, Fault> {
         let began = Instant::now();
         tokio::select! {
             () = servers.connect(wanted) => {}
-            _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
+            () = stop::wished() => return Ok(Exit::Interrupted),
         }
         let took = began.elapsed();
         if check.accept {

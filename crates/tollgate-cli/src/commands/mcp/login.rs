@@ -13,7 +13,7 @@ use crate::{
     config::Config,
     exit::{Exit, Fault},
     servers::Servers,
-    words, world,
+    stop, words, world,
 };
 
 pub(super) fn run(login: &McpLogin, shared: &Shared) -> Result<Exit, Fault> {
@@ -40,7 +40,7 @@ pub(super) fn run(login: &McpLogin, shared: &Shared) -> Result<Exit, Fault> {
         let wait = Duration::from_secs(login.wait);
         let back = tokio::select! {
             back = tokio::time::timeout(wait, answer(&listener)) => back,
-            _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
+            () = stop::wished() => return Ok(Exit::Interrupted),
         };
         let Ok(query) = back else {
             return Err(Fault::input(

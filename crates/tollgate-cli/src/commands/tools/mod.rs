@@ -13,7 +13,7 @@ use crate::{
     exit::{Exit, Fault},
     mocks::Loaded,
     servers::{self, Servers},
-    words, world,
+    stop, words, world,
 };
 
 mod list;
@@ -67,7 +67,7 @@ fn connect(shared: &Shared, config: &Config, loaded: &mut Loaded) -> Result<(), 
     runtime.block_on(async {
         tokio::select! {
             () = servers.connect(Wanted::All) => {}
-            _ = tokio::signal::ctrl_c() => {}
+            () = stop::wished() => {}
         }
         servers::tell_set_aside(servers.offer(loaded).iter());
         servers.tell_trouble(|_| true);
