@@ -27,7 +27,17 @@ use tollgate::{
     guard::{Run, TraceParent, Workspace},
     outcome::{RefusalCode, Status},
 };
-use tollgate_mcp::bridge::{Health, PinStore};
+use tollgate_mcp::bridge::{Health, PinStore, Standing};
+
+/// Waits until this holds.
+async fn until(holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("it comes about");
+}
 
 #[tokio::test]
 async fn a_tool_of_a_server_is_called_through_the_path_under_its_servers_name() {
@@ -189,10 +199,7 @@ async fn without_a_file_of_pins_a_definition_changed_in_the_session_is_not_calle
         _ => refuse(message),
     });
     let world = World::pinned(config("s"), &scripts, None).await;
-    while lists.load(Ordering::SeqCst) < 2 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    until(|| matches!(world.upstreams.status()[0].tools[0].standing, Standing::Changed { .. })).await;
     world.refresh();
     let settled = world.call("s__lookup", json!({"q": "a"})).await;
     assert_eq!(settled.refusal().map(|refusal| refusal.code), Some(RefusalCode::DefinitionChanged));
@@ -261,7 +268,7 @@ async fn wrong_ids_second_answers_and_noise_are_counted_and_reach_nobody() {
         let settled = world.call("s__lookup", json!({"q": "a"})).await;
         assert!(format!("{:?}", settled.output().unwrap()).contains("mine"));
     }
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    until(|| world.upstreams.status()[0].strays >= 10).await;
     assert_eq!(world.upstreams.status()[0].strays, 10);
 }
 
@@ -272,7 +279,7 @@ async fn a_server_that_never_answers_is_given_up_in_time_and_tells_why() {
     config.timeouts.start = Duration::from_millis(300);
     let began = Instant::now();
     let world = World::of(config, &scripts).await;
-    assert!(began.elapsed() < Duration::from_secs(2));
+    assert!(began.elapsed() < Duration::from_secs(10));
     assert_eq!(world.offered(), [""; 0]);
     let Health::Down { reason, .. } = &world.upstreams.status()[0].health else { panic!("it is down") };
     assert!(reason.contains("300 ms"), "{reason}");
@@ -303,12 +310,10 @@ async fn a_call_nobody_waits_for_is_cancelled_at_the_server() {
     });
     let mut config = config("s");
     config.timeouts.call = Duration::from_millis(200);
-    config.timeouts.start = Duration::from_millis(200);
     let world = World::of(config, &scripts).await;
     let settled = world.call("s__lookup", json!({"q": "a"})).await;
     assert_eq!(settled.status(), Status::Unknown, "{settled:?}");
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(*cancelled.lock().unwrap(), Some(json!("told")));
+    until(|| *cancelled.lock().unwrap() == Some(json!("told"))).await;
 }
 
 #[tokio::test]

@@ -32,6 +32,13 @@ fn exists(process: &str) -> bool {
     std::path::Path::new("/proc").join(process.trim()).exists()
 }
 
+/// Waits until the file is there.
+async fn there(file: &std::path::Path) {
+    while !file.exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 async fn gone(process: &str) -> bool {
     let until = Instant::now() + Duration::from_secs(5);
     while exists(process) {
@@ -93,9 +100,9 @@ async fn a_child_that_holds_the_pipe_is_not_waited_for_and_ends_with_the_process
 #[tokio::test]
 async fn a_child_with_a_session_of_its_own_does_not_keep_us_waiting() {
     let began = Instant::now();
-    let ended = run(shell("setsid sleep 3 & sleep 0.1; echo over")).await;
+    let ended = run(shell("setsid sleep 9 & sleep 0.1; echo over")).await;
     assert_eq!((ended.how, ended.stdout.text().as_str()), (How::Code(0), "over\n"));
-    assert!(began.elapsed() < Duration::from_secs(2));
+    assert!(began.elapsed() < Duration::from_secs(8));
 }
 
 #[tokio::test]
@@ -121,13 +128,15 @@ async fn a_process_that_will_not_end_is_killed_with_its_children() {
 
 #[tokio::test]
 async fn a_cancelled_process_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let launch = shell("echo $$; touch begun; sleep 300").folder(folder.path());
     let token = CancellationToken::new();
-    let cancel = token.clone();
-    tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        cancel.cancel();
-    });
-    let ended = shell("echo $$; sleep 300").run(&token).await.unwrap();
+    let cancel = async {
+        there(&folder.path().join("begun")).await;
+        token.cancel();
+    };
+    let (ended, ()) = tokio::join!(launch.run(&token), cancel);
+    let ended = ended.unwrap();
     assert_eq!(ended.how, How::Cancelled);
     assert!(gone(&ended.stdout.text()).await);
 }
@@ -138,9 +147,12 @@ async fn a_process_nobody_waits_for_any_more_is_killed_and_leaves_no_zombie() {
     let launch =
         shell("echo $$ > id.new; mv id.new id; trap '' TERM; sleep 300; sleep 300").folder(folder.path());
     let token = CancellationToken::new();
-    let waited = tokio::time::timeout(Duration::from_millis(500), launch.run(&token)).await;
-    assert!(waited.is_err());
-    let id = std::fs::read_to_string(folder.path().join("id")).unwrap();
+    let file = folder.path().join("id");
+    tokio::select! {
+        ended = launch.run(&token) => panic!("{ended:?}"),
+        () = there(&file) => {}
+    }
+    let id = std::fs::read_to_string(file).unwrap();
     assert!(gone(&id).await, "{id} is still there");
 }
 
@@ -151,11 +163,7 @@ fn a_process_whose_runtime_is_gone_is_killed_and_leaves_no_zombie() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.spawn(async move { launch.run(&CancellationToken::new()).await });
     let file = folder.path().join("id");
-    runtime.block_on(async {
-        while !file.exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    });
+    runtime.block_on(there(&file));
     runtime.shutdown_background();
     let id = std::fs::read_to_string(file).unwrap();
     let until = Instant::now() + Duration::from_secs(5);

@@ -134,7 +134,10 @@ async fn an_interruption_while_the_model_speaks_hangs_up() {
         let mut conversation = begin(&world, model);
         let handle = conversation.handle();
         let interrupt = async {
-            tokio::time::sleep(Duration::from_millis(150)).await;
+            while world.standin.seen().is_empty() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
             handle.interrupt();
         };
         let (stopped, ()) =

@@ -292,7 +292,7 @@ fn denied_asked_cut_and_recorded_over_both_transports_in_both_generations() {
 }
 
 /// What `trace show` says once all of this is in it.
-fn recorded(world: &World, words: &[&str]) -> String {
+pub(crate) fn recorded(world: &World, words: &[&str]) -> String {
     let until = Instant::now() + Duration::from_secs(10);
     loop {
         let trace = world.run(&["trace", "show"]).out;
@@ -309,7 +309,7 @@ fn recorded(world: &World, words: &[&str]) -> String {
 fn a_session_over_http_is_its_own_ends_when_it_is_ended_and_when_nobody_uses_it() {
     let world = world(true);
     let how = (Way::Http, Speaks::Session);
-    let mut client = Client::start(&world, how, &["--allow", "@up/look", "--session-idle", "2"]);
+    let mut client = Client::start(&world, how, &["--allow", "@up/look", "--session-idle", "5"]);
     let id = client.session.clone().expect("a session");
     let list = json!({"jsonrpc": "2.0", "id": 77, "method": "tools/list", "params": {}});
     assert_eq!(client.status_of("POST", &list), 200);
@@ -325,7 +325,7 @@ fn a_session_over_http_is_its_own_ends_when_it_is_ended_and_when_nobody_uses_it(
     client.begin();
     assert_ne!(client.session.as_ref(), Some(&id));
     assert_eq!(client.status_of("POST", &list), 200);
-    std::thread::sleep(Duration::from_millis(2500));
+    std::thread::sleep(Duration::from_millis(5500));
     assert_eq!(client.status_of("POST", &list), 404, "one that nobody used for so long");
     client.session = None;
     client.begin();

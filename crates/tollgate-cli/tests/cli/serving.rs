@@ -265,11 +265,7 @@ fn over_http_the_tools_of_a_server_are_judged_asked_about_cut_and_recorded() {
     let much = served.post(&stateless(call(5, "up__much"), person()));
     assert!(text(&much).contains("sha256:"), "{much}");
 
-    std::thread::sleep(Duration::from_millis(300));
-    let trace = world.run(&["trace", "show"]);
-    for line in ["up__look", "up__change", "a person"] {
-        assert!(trace.out.contains(line), "{line}: {trace:?}");
-    }
+    crate::both_ways::recorded(&world, &["up__look", "up__change", "a person"]);
 }
 
 #[test]

@@ -113,7 +113,7 @@ impl Scene {
         facts.executed = count(&self.own, "tools/call");
         if has("approve") {
             let changed = if has("emit") {
-                tokio::time::sleep(Duration::from_millis(800)).await;
+                tokio::time::sleep(Duration::from_secs(2)).await;
                 upstreams.apply(&gate, &Registry::new());
                 (upstreams, gate)
             } else {

@@ -77,13 +77,13 @@ fn after_an_interruption_the_person_types_on() {
 #[test]
 fn what_is_typed_while_calls_run_is_said_once_they_are_answered_and_questions_have_the_keys_first() {
     let provider = Provider::saying([
-        Say::text("I wait.").call_with("c1", "shell", &json!({"command": "sleep 1"})),
+        Say::text("I wait.").call_with("c1", "shell", &json!({"command": "sleep 4"})),
         Say::text("").call_with("c2", "write", &json!({"path": "a.txt", "content": "x\n"})),
         Say::text("Heard."),
     ]);
     let world = World::new();
     let mut person = provider.person(&world, &["--allow", "shell"]);
-    person.sees("> ").presses("wait\n").sees("shell sleep 1");
+    person.sees("> ").presses("wait\n").sees("shell sleep 4");
     std::thread::sleep(std::time::Duration::from_millis(300));
     person.presses("be quick").sees("> be quick").presses("\n");
     person.sees("may write run?").sees("y yes, once").presses("y").sees("Heard.").sees("> ");

@@ -130,13 +130,13 @@ on_both! {
 
     async fn a_question_that_is_too_old_is_neither_listed_nor_answered_nor_used(world: &World) {
         let store = world.open();
-        let gate = asking(world, &store, Duration::from_secs(2));
+        let gate = asking(world, &store, Duration::from_secs(5));
         let _ = call(&gate, "r", "c", "pay", json!({"n": 1})).await;
         let old = store.list().await.expect("lists").remove(0);
         let _ = call(&gate, "r", "d", "pay", json!({"n": 2})).await;
         let answered = store.list().await.expect("lists").into_iter().find(|p| p.args == json!({"n": 2})).expect("waits");
         store.answer(&answered.id, &Reply::Yes).await.expect("answers");
-        tokio::time::sleep(Duration::from_millis(2_100)).await;
+        tokio::time::sleep(Duration::from_millis(5_100)).await;
         assert!(store.list().await.expect("lists").is_empty());
         assert!(matches!(store.answer(&old.id, &Reply::Yes).await, Err(NotAnswered::Expired(_))));
         assert_eq!(store.take(&answered.digest).await, Ok(None));

@@ -31,7 +31,7 @@ on_both! {
             ended = given_up => panic!("{ended:?}"),
             () = async {
                 has_started(&store, "r").await;
-                // Long enough for the body to have begun, and not for its 200 ms.
+                // Long enough for the body to have begun, and not for its second.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             } => {}
         }
@@ -39,7 +39,7 @@ on_both! {
         assert_eq!(again.status(), Status::Unknown);
         store.flush().await.expect("flushes");
         assert!(told(&store, "r").contains(&"settled unknown".to_owned()));
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
         assert!(world.effects.load(Ordering::SeqCst) <= 1);
     }
 
@@ -61,12 +61,12 @@ on_both! {
     }
 
     async fn an_owner_that_stands_still_is_taken_for_dead_and_its_late_end_does_not_count(world: &World) {
-        // A lease so short that a beat is always late: the body takes 200 ms.
+        // A lease so short that a beat is always late: the body takes a second.
         let still = World::with_lease(world.place(), Duration::from_secs(100));
         let hasty = World::with_lease(world.place(), Duration::from_millis(30));
         let (slow, quick) = (world.gate(&still), world.gate(&hasty));
         let (first, second) = tokio::join!(keyed(&slow, "r", "slow", json!({"n": 1}), "k"), async {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            has_started(&still, "r").await;
             keyed(&quick, "r", "slow", json!({"n": 1}), "k").await
         });
         assert_eq!(second.status(), Status::Unknown, "{second:?}");
@@ -86,7 +86,7 @@ on_both! {
         let store = world.open();
         let gate = world.gate(&store);
         let running = tokio::spawn(async move { call(&gate, "r", "c", "slow", json!({"n": 1})).await });
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        has_started(&store, "r").await;
         tokio::task::block_in_place(|| store.close());
         let settled = running.await.expect("ends");
         // The body had begun and its answer is known here; the record says what was known then.

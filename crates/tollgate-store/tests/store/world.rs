@@ -78,7 +78,7 @@ impl World {
         Self::with_lease(self.place(), self.lease)
     }
 
-    /// A gate on the store with `pay` (counts, says the count), `slow` (the same after 200 ms), `hang` (after a minute), `fail`, and `look`.
+    /// A gate on the store with `pay` (counts, says the count), `slow` (the same after a second), `hang` (after a minute), `fail`, and `look`.
     pub(crate) fn gate(&self, store: &Store) -> Tollgate {
         self.gate_with(store, Rules::new().allow("*").expect("a rule"), Arc::new(Nobody))
     }
@@ -110,7 +110,7 @@ impl World {
             .run(|_, _| Box::pin(async { Ok(Output::text("seen")) }));
         let registry = Registry::new()
             .with(counting("pay", 0))
-            .and_then(|r| r.with(counting("slow", 200)))
+            .and_then(|r| r.with(counting("slow", 1_000)))
             .and_then(|r| r.with(counting("hang", 60_000)))
             .and_then(|r| r.with(fail))
             .and_then(|r| r.with(look))
