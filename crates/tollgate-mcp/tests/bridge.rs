@@ -27,7 +27,11 @@ use tollgate::{
     guard::{Run, TraceParent, Workspace},
     outcome::{RefusalCode, Status},
 };
-use tollgate_mcp::bridge::{Health, PinStore, Standing};
+use tollgate_mcp::{
+    Wiring,
+    bridge::{Health, PinStore, Standing},
+    client::{Elicitation, ElicitationAnswer, Elicitor},
+};
 
 /// Waits until this holds.
 async fn until(holds: impl Fn() -> bool) {
@@ -389,4 +393,59 @@ async fn a_slow_server_of_the_newer_generation_is_not_taken_for_an_old_one() {
         "{:?}",
         world.upstreams.status()
     );
+}
+
+/// Thinks for ten minutes about whatever is asked.
+struct Thinks;
+
+impl Elicitor for Thinks {
+    fn elicit(&self, _: Elicitation) -> tollgate::BoxFuture<'_, ElicitationAnswer> {
+        Box::pin(async {
+            tokio::time::sleep(Duration::from_secs(600)).await;
+            ElicitationAnswer::Accept(Some(json!({"sure": true})))
+        })
+    }
+}
+
+/// A server that asks the person during a call of `lookup`, and then answers it, or does not.
+fn asking(answers: bool) -> Scripts {
+    let call = Arc::new(Mutex::new(json!(null)));
+    Scripts::new(move |message| match message["method"].as_str() {
+        Some("initialize") => answer(message, json!({"protocolVersion": "2025-11-25", "capabilities": {}})),
+        Some("tools/list") => answer(message, json!({"tools": [lookup("x")]})),
+        Some("tools/call") => {
+            *call.lock().unwrap() = message.clone();
+            let question = json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create",
+                "params": {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}});
+            Does::Says(vec![question.to_string()])
+        }
+        None if message["id"] == "q" && answers => {
+            answer(&call.lock().unwrap(), says(&message["result"]["action"].to_string()))
+        }
+        Some(method) if !method.starts_with("notifications/") => refuse(message),
+        _ => Does::Says(Vec::new()),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_a_person_takes_to_answer_a_server_does_not_count_as_the_calls() {
+    for answers in [true, false] {
+        let mut config = config("s");
+        config.elicitation = true;
+        config.timeouts.call = Duration::from_secs(5);
+        config.timeouts.idle = Some(Duration::from_secs(4));
+        let mut wiring = Wiring::new(Arc::new(asking(answers)));
+        wiring.elicitor = Arc::new(Thinks);
+        let world = World::wired(config, wiring).await;
+        let began = tokio::time::Instant::now();
+        let settled = world.call("s__lookup", json!({"q": "a"})).await;
+        let took = began.elapsed().as_secs();
+        if answers {
+            assert!(format!("{:?}", settled.output().unwrap()).contains("accept"), "{settled:?}");
+            assert_eq!(took, 600);
+        } else {
+            assert_eq!(settled.status(), Status::Unknown, "{settled:?}");
+            assert!((601..620).contains(&took), "{took}");
+        }
+    }
 }

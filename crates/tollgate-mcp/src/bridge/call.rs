@@ -120,14 +120,16 @@ impl Outgoing<'_> {
             request.headers = headers_of_call(name, &self.offered.definition.input_schema, self.args);
         }
         let limit = self.upstream.config.timeouts.call;
-        let mut answer = std::pin::pin!(tokio::time::timeout(limit, connection.request(request)));
+        let mut answer = std::pin::pin!(connection.request(request));
+        let mut late = std::pin::pin!(self.cx.hourglass().run_out(limit));
         loop {
             tokio::select! {
                 biased;
                 answer = &mut answer => {
-                    let answer = answer.unwrap_or(Err(Fault::Silent(limit.as_millis()))).map_err(Stopped::Fault)?;
+                    let answer = answer.map_err(Stopped::Fault)?;
                     return Answer::read(answer.get()).map_err(Stopped::Failure);
                 }
+                () = &mut late => return Err(Stopped::Fault(Fault::Silent(limit.as_millis()))),
                 () = self.cx.cancelled() => return Err(Stopped::Cancelled),
                 Progressed { done, total, message } = progress.next() => {
                     let fraction = total.filter(|total| *total > 0.0).map_or(0.0, |total| done / total);
@@ -151,6 +153,7 @@ impl Outgoing<'_> {
             run: self.cx.run.id().clone(),
             call: self.cx.call_id().clone(),
             peer: self.cx.peer.clone(),
+            time: self.cx.hourglass().clone(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use serde_json::{Map, Value, json};
 use tollgate::{
     BoxFuture,
+    guard::Hourglass,
     tool::{CallId, Caller, Peer, PeerFault, PeerRequest, RunId},
 };
 
@@ -22,6 +23,8 @@ pub struct Asked {
     pub call: CallId,
     /// Where the call came from, where that side can be asked.
     pub peer: Option<Arc<dyn Peer>>,
+    /// Its time, which stands still while somebody is asked.
+    pub time: Hourglass,
 }
 
 /// A server's question to the person.
@@ -117,6 +120,7 @@ impl Host {
 
     /// Answers one question of the server's.
     pub(crate) async fn answer(&self, method: &str, params: &Value, during: Option<Asked>) -> Answered {
+        let _still = during.as_ref().map(|during| during.time.hold());
         match method {
             "ping" => Ok(json!({})),
             "roots/list" if self.sees_roots => Ok(json!({"roots": self.roots()})),
@@ -146,6 +150,7 @@ impl Host {
         questions: &Map<String, Value>,
         during: &Asked,
     ) -> Map<String, Value> {
+        let _still = during.time.hold();
         let method_of =
             |question: &Value| question.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
         let params_of = |question: &Value| question.get("params").cloned().unwrap_or_default();

@@ -17,6 +17,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::hourglass::Hourglass;
 use crate::{
     event::{Beacon, Progress, Trail},
     tool::{Cx, Timeouts},
@@ -192,6 +193,8 @@ pub(crate) struct Pulse {
     beacon: OnceLock<Beacon>,
     holds: AtomicBool,
     life: Mutex<Life>,
+    // Made when first asked for: most bodies ask nobody.
+    glass: OnceLock<Hourglass>,
 }
 
 #[derive(Debug, Default)]
@@ -221,6 +224,11 @@ impl Pulse {
         self.life().beat = Some(Instant::now());
     }
 
+    /// The time its deadlines go by.
+    pub(crate) fn hourglass(&self) -> &Hourglass {
+        self.glass.get_or_init(Hourglass::default)
+    }
+
     /// Tells what was held back so far, after the call's own steps.
     fn tell_held(&self, trail: &mut Trail) {
         if self.holds.load(Ordering::Acquire) {
@@ -241,7 +249,10 @@ impl Pulse {
     }
 
     fn next_deadline(&self, timeouts: &Timeouts, started: Instant, until: Instant) -> (Instant, Late) {
-        let beat = self.life().beat;
+        let glass = self.glass.get();
+        let until = later(until, glass.map_or(Duration::ZERO, Hourglass::stood));
+        // To be asked something is a sign of life.
+        let beat = self.life().beat.max(glass.and_then(Hourglass::ran_on));
         let mut next = (until, Late::Total(timeouts.total));
         let mut sooner = |at: Instant, late: Late| {
             if at < next.0 {

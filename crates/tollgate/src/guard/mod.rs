@@ -9,6 +9,7 @@ mod repetition;
 mod trace_parent;
 mod breaker;
 mod retry;
+mod hourglass;
 mod deadline;
 mod ledger;
 mod idempotency;
@@ -18,6 +19,7 @@ pub(crate) use breaker::{Health, Probe};
 pub(crate) use budget::Reservation;
 pub use budget::{Budget, Purse, Spent};
 pub(crate) use deadline::{Ended, Guarded, Pulse, cancellable, caught, drive, guarded, later, panic_text};
+pub use hourglass::{Hourglass, Still};
 pub use idempotency::MemoryLedger;
 pub use ledger::{
     CallRecord, Claim, End, Fence, Fingerprint, InputRecord, Ledger, LedgerFault, Recalled, Start, Ticket,

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     event::Progress,
-    guard::{Pulse, TraceParent},
+    guard::{Hourglass, Pulse, TraceParent},
     outcome::Redactor,
 };
 
@@ -96,6 +96,11 @@ impl Cx {
     /// Says that the other side answered. Ends the connect deadline and re-arms the idle one.
     pub fn connected(&self) {
         self.pulse.connected();
+    }
+
+    /// The time that the call's deadlines go by: whoever asks a person on its behalf holds it still.
+    pub fn hourglass(&self) -> &Hourglass {
+        self.pulse.hourglass()
     }
 
     /// The call's cancellation token, for handing to child work.
