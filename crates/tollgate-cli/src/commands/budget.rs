@@ -47,7 +47,8 @@ pub(crate) fn run(command: &BudgetCommand, shared: &Shared) -> Result<Exit, Faul
 
 /// What was spent, in a line.
 pub(crate) fn told(spent: &Spent) -> String {
-    let mut parts = vec![format!("{} calls", spent.calls)];
+    let calls = if spent.calls == 1 { "call" } else { "calls" };
+    let mut parts = vec![format!("{} {calls} ran", spent.calls)];
     if !spent.tool_time.is_zero() {
         parts.push(format!("{:.1} s in tools", spent.tool_time.as_secs_f64()));
     }
