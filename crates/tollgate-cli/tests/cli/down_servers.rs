@@ -31,3 +31,15 @@ fn whoever_waits_for_a_slow_server_is_told_for_which() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("note: waiting for the MCP servers: up"), "{ran:?}");
 }
+
+#[test]
+fn a_server_that_ends_before_it_reads_anything_is_started_once_and_its_own_reason_told() {
+    let world = World::new();
+    let script = "echo again >> starts; echo no licence >&2; exit 3";
+    configure(&world, &format!("command = [\"/bin/sh\", \"-c\", \"{script}\"]\n"));
+    let ran = world.run(&["mcp", "check"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.out.contains("exit code 3; it said: no licence"), "{ran:?}");
+    let starts = std::fs::read_to_string(world.path().join("starts")).unwrap();
+    assert_eq!(starts, "again\n", "{ran:?}");
+}
