@@ -1,5 +1,7 @@
 //! Servers that are not there: said in plain words, with what to do, and never waited for in silence.
 
+use serde_json::json;
+
 use crate::world::World;
 
 fn configure(world: &World, server: &str) {
@@ -42,4 +44,28 @@ fn a_server_that_ends_before_it_reads_anything_is_started_once_and_its_own_reaso
     assert!(ran.out.contains("exit code 3; it said: no licence"), "{ran:?}");
     let starts = std::fs::read_to_string(world.path().join("starts")).unwrap();
     assert_eq!(starts, "again\n", "{ran:?}");
+}
+
+#[test]
+fn a_secret_in_the_path_of_an_address_is_shown_by_no_command() {
+    let world = World::new();
+    let secret = "8f14e45fceea167a5a36dedd4bea2543";
+    configure(&world, &format!("url = \"http://127.0.0.1:9/mcp/{secret}/sse\"\n"));
+    world.file(
+        ".mcp.json",
+        json!({"mcpServers": {"theirs": {"url": format!("https://example.org/{secret}")}}}).to_string(),
+    );
+    for (args, shown) in [
+        (&["mcp", "check"][..], "http://127.0.0.1:9/mcp/[redacted]/sse"),
+        (&["mcp", "list"], "http://127.0.0.1:9/mcp/[redacted]/sse"),
+        (&["mcp", "list", "--json"], "https://example.org/[redacted]"),
+        (&["tools", "list"], "http://127.0.0.1:9/mcp/[redacted]/sse"),
+        (&["call", "up__look", "{}"], "http://127.0.0.1:9/mcp/[redacted]/sse"),
+        (&["doctor"], "up"),
+        (&["trust", ".mcp.json"], "https://example.org/[redacted]"),
+    ] {
+        let ran = world.run(args);
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(said.contains(shown) && !said.contains(secret), "{args:?}: {said}");
+    }
 }
