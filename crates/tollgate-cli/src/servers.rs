@@ -8,7 +8,7 @@ use std::{
 
 use tollgate::{
     Explanation, Registry, Scope,
-    catalog::lint::Declared,
+    catalog::{Absent, lint::Declared},
     outcome::RefusalCode,
     policy::config::{ConfigFile, Loaded as LoadedFiles, Sources, Trust},
 };
@@ -66,6 +66,16 @@ pub(crate) struct Inert {
     pub(crate) trust: Trust,
 }
 
+impl Inert {
+    /// What lets it start.
+    fn way_on(&self) -> String {
+        let (name, file) = (&self.config.name, self.file.display());
+        format!(
+            "The server {name} does not start before somebody trusts its file: read it, then `tollgate trust {file}` and `tollgate mcp check {name}`."
+        )
+    }
+}
+
 impl Servers {
     /// Reads the servers of every file, or says which one is wrong. Starts none. With mocks there are none at all.
     pub(crate) fn load(shared: &Shared, config: &Config, scope: &Scope) -> Result<Self, Fault> {
@@ -116,7 +126,7 @@ impl Servers {
         let meant = |name: &str| Wanted::Tools(needed).names(name);
         servers.upstreams.know(Wanted::Tools(needed)).await;
         servers.tell_trouble(meant);
-        if servers.upstreams.is_empty() {
+        if servers.upstreams.is_empty() && servers.inert.is_empty() {
             return Ok(servers);
         }
         let set_aside = servers.offer(&mut world.loaded);
@@ -135,11 +145,7 @@ impl Servers {
                 "No such tool of the server {name} is known yet, and nothing is started to explain a call: `tollgate mcp check {name}` starts it and lists its tools."
             ));
         }
-        let inert = self.inert.iter().find(|inert| meant(&inert.config))?;
-        let (name, file) = (&inert.config.name, inert.file.display());
-        Some(format!(
-            "The server {name} does not start before somebody trusts its file: read it, then `tollgate trust {file}` and `tollgate mcp check {name}`."
-        ))
+        self.inert.iter().find(|inert| meant(&inert.config)).map(Inert::way_on)
     }
 
     /// An explanation that says what to do where its tool is one of a server's that is not known yet.
@@ -190,7 +196,7 @@ impl Servers {
     /// Puts the tools of every server that is known into the registry.
     pub(crate) fn offer(&self, loaded: &mut Loaded) -> Vec<SetAside> {
         let base = std::mem::replace(&mut loaded.registry, Registry::new());
-        let registered = self.upstreams.register(base);
+        let registered = self.upstreams.register(self.knowing_inert(base));
         loaded.registry = registered.registry;
         let declared = self.upstreams.hints().into_iter().map(|(label, hints)| {
             let mut declared = Declared::default();
@@ -200,6 +206,15 @@ impl Servers {
         });
         loaded.declared.extend(declared);
         registered.set_aside
+    }
+
+    /// The registry, knowing of the servers that do not start before somebody trusts their file.
+    pub(crate) fn knowing_inert(&self, registry: Registry) -> Registry {
+        self.inert.iter().fold(registry, |registry, inert| {
+            let why = "does not start before a person trusts the file it stands in";
+            let server = inert.config.name.as_str().into();
+            registry.with_absent(Absent { server, why: why.into(), hint: inert.way_on().into() })
+        })
     }
 
     /// Says which servers are not there, and why.

@@ -1,6 +1,6 @@
 //! Servers that are not there: said in plain words, with what to do, and never waited for in silence.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::World;
 
@@ -68,4 +68,47 @@ fn a_secret_in_the_path_of_an_address_is_shown_by_no_command() {
         let said = format!("{}{}", ran.out, ran.err);
         assert!(said.contains(shown) && !said.contains(secret), "{args:?}: {said}");
     }
+}
+
+#[test]
+fn a_tool_of_a_server_that_could_not_be_reached_is_not_said_not_to_exist() {
+    let world = World::new();
+    configure(&world, "command = [\"/bin/sh\", \"-c\", \"exit 3\"]\n");
+    let told = |reason: &Value, hint: &Value, why: &str| {
+        let (reason, hint) = (reason.as_str().unwrap_or_default(), hint.as_str().unwrap_or_default());
+        assert!(reason.contains(&format!("its server `up` is configured, and {why}")), "{reason}");
+        assert!(hint.contains("`tollgate mcp check up`"), "{hint}");
+    };
+    for name in ["@up/look", "up__look"] {
+        let called = world.run(&["call", name, "{}", "--json"]);
+        assert_eq!(called.status().1, "unknown_tool");
+        told(&called.json()["reason"], &called.json()["hint"], "could not be reached");
+        let explained = world.run(&["explain", name, "{}", "--json"]).json();
+        told(&explained["reason"], &explained["hint"], "was not asked for its tools yet");
+    }
+    let person = world.run(&["call", "up__look", "{}"]);
+    assert!(person.err.contains("hint:  `tollgate mcp check up` says what is wrong with it"), "{person:?}");
+    let turn = json!({"calls": [{"id": "a", "name": "up__look", "input": {}}]}).to_string();
+    let answered = &world.feed(&["batch", "--format", "plain"], turn).json()["results"][0];
+    told(&answered["reason"], &answered["hint"], "could not be reached");
+    // One that no server of a file could have is as unknown as ever.
+    let other = world.run(&["call", "upper__look", "{}", "--json"]).json();
+    assert_eq!(other["reason"], "There is no tool \"upper__look\".");
+}
+
+#[test]
+fn a_client_of_the_gateway_is_told_that_the_server_of_a_tool_could_not_be_reached() {
+    let world = World::new();
+    configure(&world, "command = [\"/bin/sh\", \"-c\", \"exit 3\"]\n");
+    let greeting = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let messages = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "up__look", "arguments": {}}}),
+    ];
+    let ran = world.feed(&["mcp"], messages.map(|message| format!("{message}\n")).concat());
+    let answer = ran.lines().into_iter().find(|line| line["id"] == 2).unwrap();
+    let said = answer["error"]["message"].as_str().unwrap();
+    assert!(said.contains("its server `up` is configured, and could not be reached"), "{said}");
+    assert!(said.contains("`tollgate mcp check up`"), "{said}");
 }
