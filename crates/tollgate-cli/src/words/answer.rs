@@ -6,7 +6,7 @@ use tollgate::{
     policy::Layer,
 };
 
-use super::{data, entry, talk, visible};
+use super::{data, entry, names::unknown_tool, talk, visible};
 use crate::{exit::Fault, world::World};
 
 /// Tells how a call ended.
@@ -69,9 +69,7 @@ fn tell_refusal(refusal: &Refusal) {
 /// What the person at the command line can do; the model's own hint where that is all there is.
 pub(super) fn way_on(refusal: &Refusal, tool: &str, world: &World) -> String {
     match refusal.code {
-        RefusalCode::UnknownTool if world.loaded.is_empty() => {
-            "no tools are loaded: give --mocks FILE with a tool of that name.".to_owned()
-        }
+        RefusalCode::UnknownTool => unknown_tool(tool, world),
         RefusalCode::ApprovalRequired => match &refusal.rule {
             Some(rule) if rule.text.starts_with("ask always ") || rule.layer == Some(Layer::Managed) => {
                 format!("`{}` asks each time: only a person's yes lets it run.", rule.text)

@@ -19,6 +19,8 @@ pub(crate) struct Ways {
     pub(crate) reaches: Vec<Reach>,
     /// The rules the hint names.
     pub(crate) allow: Vec<String>,
+    /// What makes the tool known, where it is one of a server's that nobody asked.
+    pub(crate) server: Option<String>,
 }
 
 /// The lines that tell what would happen.
@@ -137,6 +139,9 @@ pub(crate) fn touched(resource: &Resource) -> String {
 
 fn hint(explanation: &Explanation, ways: &Ways, world: &World) -> Option<String> {
     let code = explanation.code?;
+    if let (RefusalCode::UnknownTool, Some(way)) = (code, &ways.server) {
+        return Some(way.clone());
+    }
     let mut refusal = Refusal::new(code, "");
     refusal.hint.clone_from(&explanation.hint);
     refusal.rule.clone_from(&explanation.rule);
