@@ -13,6 +13,7 @@ mod record;
 mod book;
 mod writer;
 mod store;
+mod reading;
 mod ledger;
 mod lazy;
 mod watch;

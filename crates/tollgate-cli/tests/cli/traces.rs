@@ -361,3 +361,64 @@ fn what_is_sent_says_in_protobuf_what_is_printed_in_json() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).contains("execute_tool pay 1"), "{output:?}");
 }
+
+/// The program as somebody who may read the folder and nothing else; `None` with one clear line where that cannot be had.
+fn as_a_reader(world: &World, args: &[&str]) -> Option<Ran> {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = world.command(args);
+    if rustix::process::geteuid().is_root() {
+        command.uid(65_534).gid(65_534);
+    }
+    match command.output() {
+        Ok(output) => Some(output.into()),
+        Err(error) => {
+            eprintln!(
+                "skipped: a store of somebody else's: the program cannot be started as nobody: {error}"
+            );
+            None
+        }
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_listed_shown_exported_and_verified_and_nothing_is_made_in_it() {
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+    let world = world();
+    assert_eq!(world.allowed(&["call", "pay", r#"{"n":7}"#]).code, Some(0));
+    let home = world.path().join(".local/share/tollgate");
+    let everything = || {
+        let mut names: Vec<_> = fs::read_dir(&home).unwrap().map(|entry| entry.unwrap().path()).collect();
+        names.sort();
+        names
+    };
+    for path in everything() {
+        fs::set_permissions(&path, fs::Permissions::from_mode(if path.is_dir() { 0o555 } else { 0o444 }))
+            .unwrap();
+    }
+    for folder in home.ancestors().take_while(|folder| folder.starts_with(world.path())) {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o555)).unwrap();
+    }
+    let before = everything();
+    for (args, said) in [
+        (&["trace", "list"][..], "1 call: 1 ok"),
+        (&["trace", "show"], "call_1  pay  ok"),
+        (&["trace", "export"], "\"record\""),
+        (&["trace", "verify"], "whole: "),
+        (&["trace", "replay", "--no-config", "--mocks", "mocks.json"], "call_1  pay  then allow"),
+        (&["budget", "list"], ""),
+        (&["breaker", "list"], ""),
+    ] {
+        let Some(ran) = as_a_reader(&world, args) else { break };
+        assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+        assert!(ran.out.contains(said), "{args:?}: {ran:?}");
+        assert!(ran.err.contains("cannot be written and is only read"), "{args:?}: {ran:?}");
+    }
+    assert_eq!(everything(), before);
+    if let Some(ran) = as_a_reader(&world, &["trace", "prune"]) {
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.err.contains("hint: "), "{ran:?}");
+    }
+    for folder in home.ancestors().take_while(|folder| folder.starts_with(world.path())) {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}

@@ -12,7 +12,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, types::ValueR
 use rustix::fs::{Access, FlockOperation, access, flock};
 
 use super::{Cell, Db, Durability, Param, Row};
-use crate::{StoreError, place::make_private};
+use crate::{
+    StoreError,
+    place::make_private,
+    reading::{Lies, beside},
+};
 
 /// Pages the log may have before they are put into the database. Whoever opens the store reads the whole log: a short
 /// one opens fast. A process that writes much keeps a longer one, because each time costs two syncs and the same page
@@ -56,6 +60,28 @@ impl Sqlite {
         };
         sqlite.prepare()?;
         Ok(sqlite)
+    }
+
+    /// Opens a file that is there to read it. Makes and changes nothing, in its folder neither.
+    pub(crate) fn open_to_read(file: &Path, marks: &Path, patience: Duration) -> Result<Self, StoreError> {
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let address = Lies::of(file)?.address(file);
+        let connection = Connection::open_with_flags(address, flags).and_then(|connection| {
+            connection.busy_timeout(patience)?;
+            connection.set_prepared_statement_cache_capacity(PREPARED);
+            Ok(connection)
+        });
+        Ok(Self {
+            connection: connection.map_err(|error| tell(file, patience, &error))?,
+            file: file.to_owned(),
+            patience,
+            sync: Durability::Full,
+            seen: 0,
+            commits: 0,
+            marks: marks.to_owned(),
+            held: HashMap::new(),
+        })
     }
 
     fn prepare(&mut self) -> Result<(), StoreError> {
@@ -102,9 +128,7 @@ fn private_file(file: &Path) -> Result<(), StoreError> {
     }
     access(file, Access::READ_OK | Access::WRITE_OK).map_err(|errno| fault(errno.into()))?;
     for end in ["", "-wal", "-shm"] {
-        let mut path = file.as_os_str().to_owned();
-        path.push(end);
-        match make_private(Path::new(&path)) {
+        match make_private(&beside(file, end)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fault(error)),
             _ => {}
         }
