@@ -38,7 +38,7 @@ pub use result_read::ResultRead;
 pub use spending::RunSpent;
 pub use store::{Settings, Store};
 pub use trace::{Entry, RunSummary};
-pub use tree::{CallTrace, QuestionTrace, RunTrace};
+pub use tree::{CallTrace, ModelTrace, QuestionTrace, RunTrace};
 pub use turns::ModelTurn;
 pub use verify::{Broken, Report};
 pub use watch::Watch;

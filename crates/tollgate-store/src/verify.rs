@@ -39,6 +39,7 @@ pub struct Broken {
     /// The row.
     pub seq: i64,
     /// What is wrong with it.
+    #[serde(rename = "reason")]
     pub why: &'static str,
 }
 

@@ -1,7 +1,10 @@
 //! `tollgate budget`: what runs with a budget have spent, and a fresh start for one of them.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 use tollgate::guard::Spent;
+use tollgate_store::RunSpent;
 
 use crate::{
     args::{BudgetCommand, Shared},
@@ -16,9 +19,9 @@ pub(crate) fn run(command: &BudgetCommand, shared: &Shared) -> Result<Exit, Faul
     };
     let done = match command {
         BudgetCommand::List(_) => store.spending(None).map(|runs| {
-            let line = |run: &tollgate_store::RunSpent| {
+            let line = |run: &RunSpent| {
                 if shared.json {
-                    words::json(run)
+                    as_json(run)
                 } else {
                     format!("{}  {}", words::visible(&run.run), told(&run.spent))
                 }
@@ -43,6 +46,15 @@ pub(crate) fn run(command: &BudgetCommand, shared: &Shared) -> Result<Exit, Faul
         return Ok(Exit::Done);
     }
     words::data(&lines.join("\n")).map(|()| Exit::Done)
+}
+
+fn as_json(run: &RunSpent) -> String {
+    let Spent { calls, tool_time, tokens, microdollars, calls_of, .. } = &run.spent;
+    let tool_ms = u64::try_from(tool_time.as_millis()).unwrap_or(u64::MAX);
+    let calls_of: BTreeMap<_, _> = calls_of.iter().collect();
+    json!({"run": run.run, "spent": {"calls": calls, "tool_ms": tool_ms, "tokens": tokens,
+                                     "microdollars": microdollars, "calls_of": calls_of}})
+    .to_string()
 }
 
 /// What was spent, in a line.

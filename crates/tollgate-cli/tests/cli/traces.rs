@@ -422,3 +422,56 @@ fn a_store_that_cannot_be_written_is_listed_shown_exported_and_verified_and_noth
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
     }
 }
+
+#[test]
+fn a_recorded_call_is_told_with_the_names_its_answer_and_its_events_had() {
+    let world = world();
+    let called = world.allowed(&["call", "pay", r#"{"n":1}"#, "--json", "--events"]);
+    let (mut answer, events) = (called.json(), called.err.lines());
+    let told = world.run(&["trace", "show", "--json"]).json();
+    let call = &told["calls"][0];
+    assert_eq!(call["evidence_ref"], answer["evidence_ref"]);
+    assert!(call["duration_ms"].as_f64().unwrap() > 0.0, "{call}");
+    let mut recorded = call["answer"].clone();
+    for one in [&mut answer, &mut recorded] {
+        assert!(one["duration_ms"].take().is_f64(), "{one}");
+    }
+    assert_eq!(recorded, answer);
+    let names: Vec<Value> =
+        events.map(|line| serde_json::from_str::<Value>(line).unwrap()["event"].take()).collect();
+    let steps: Vec<Value> = call["steps"].as_array().unwrap().clone();
+    assert!(steps.iter().all(|step| step["took_us"].is_number()), "{steps:?}");
+    let steps: Vec<Value> = steps.iter().map(|step| step["event"].clone()).collect();
+    // What the executor says of every body is not kept.
+    let names: Vec<Value> = names.into_iter().filter(|name| name != "progress").collect();
+    assert_eq!(steps, names);
+
+    let refused = world.on_mocks(&["call", "pay", r#"{"n":1}"#, "--json", "--deny", "pay"]).json();
+    let recorded = &world.run(&["trace", "show", "--json"]).json()["calls"][0]["answer"];
+    for name in
+        ["id", "tool", "status", "phase", "code", "reason", "hint", "attempts", "trust", "was_concurrent"]
+    {
+        assert_eq!(recorded[name], refused[name], "{name}");
+    }
+    assert_eq!(recorded["rule"]["text"], refused["rule"]["text"]);
+    let replayed = world.run(&["trace", "replay", "--json", "--mocks", "mocks.json", "--allow", "*"]).json();
+    assert!(replayed["reason"].is_string() && replayed["changed"] == true, "{replayed}");
+}
+
+#[test]
+fn breakers_budgets_and_questions_are_told_by_the_names_that_commands_take() {
+    let world = world();
+    assert_eq!(world.run(&["breaker", "open", "server:far"]).code, Some(0));
+    let open = world.run(&["breaker", "list", "--json"]).json();
+    assert_eq!(
+        open,
+        json!({"breaker": "server:far", "state": "open", "failures": 0, "retry_after_ms": null})
+    );
+    assert_eq!(world.run(&["breaker", "reset", open["breaker"].as_str().unwrap()]).code, Some(0));
+    assert_eq!(world.run(&["breaker", "list", "--json"]).out, "");
+    let parked = world.on_mocks(&["call", "pay", r#"{"n":1}"#, "--on-ask", "park", "--ask", "pay"]);
+    assert_eq!(parked.code, Some(4), "{parked:?}");
+    let question = world.run(&["approvals", "list", "--json"]).json();
+    assert_eq!((&question["input"], &question["args"]), (&json!({"n": 1}), &Value::Null));
+    assert_eq!(question["rule"], json!({"text": "ask pay", "source": "--ask"}));
+}

@@ -100,7 +100,7 @@ fn report(status: &ServerStatus, loaded: &Loaded) -> Value {
             let declared = loaded.declared.get(&*label);
             let findings = spec.map(|spec| lint(Subject { label: &label, spec, declared, providers: &Provider::ALL }));
             let findings = findings.unwrap_or_default().into_iter().filter(|finding| finding.level == Level::Warning);
-            let findings = findings.map(|finding| json!({"rule": finding.rule, "message": finding.message, "fix": finding.fix}));
+            let findings = findings.map(|finding| json!({"kind": finding.rule, "message": finding.message, "fix": finding.fix}));
             let (standing, detail) = match &tool.standing {
                 Standing::Pinned => ("approved", None),
                 Standing::Changed { diff } => ("changed", Some(diff.clone())),
@@ -111,7 +111,7 @@ fn report(status: &ServerStatus, loaded: &Loaded) -> Value {
                    "warnings": tool.warnings, "findings": findings.collect::<Vec<_>>()})
         })
         .collect();
-    json!({"server": status.name.as_str(), "state": status.health.word(), "reason": status.health.reason(),
+    json!({"name": status.name.as_str(), "state": status.health.word(), "reason": status.health.reason(),
            "protocol": status.version, "tokens": total, "stray_messages": status.strays, "tools": tools})
 }
 
@@ -120,13 +120,13 @@ fn told(report: &Value) -> String {
     let tools = report["tools"].as_array().map_or(&[][..], Vec::as_slice);
     let mut lines = vec![match report["reason"].as_str() {
         Some(reason) => {
-            let (server, state) = (text(&report["server"]), text(&report["state"]));
+            let (server, state) = (text(&report["name"]), text(&report["state"]));
             let hint = "hint: correct it where `tollgate mcp list` says it is written, and check again.";
             format!("{server}: {state}: {}\n{hint}", words::visible(reason))
         }
         None => format!(
             "{}: {}, protocol {}, tools: {}, about {} tokens",
-            text(&report["server"]),
+            text(&report["name"]),
             text(&report["state"]),
             text(&report["protocol"]),
             tools.len(),
@@ -148,7 +148,7 @@ fn told(report: &Value) -> String {
         for finding in tool["findings"].as_array().into_iter().flatten() {
             lines.push(words::entry::<10>(
                 "warning",
-                &format!("{} ({})", text(&finding["message"]), text(&finding["rule"])),
+                &format!("{} ({})", text(&finding["message"]), text(&finding["kind"])),
             ));
         }
         if tool["standing"] != "approved" {
@@ -156,7 +156,7 @@ fn told(report: &Value) -> String {
                 "hint:",
                 &format!(
                     "`tollgate mcp check {} --accept` lets it be called as it is now.",
-                    text(&report["server"])
+                    text(&report["name"])
                 ),
             ));
         }
