@@ -475,3 +475,42 @@ fn breakers_budgets_and_questions_are_told_by_the_names_that_commands_take() {
     assert_eq!((&question["input"], &question["args"]), (&json!({"n": 1}), &Value::Null));
     assert_eq!(question["rule"], json!({"text": "ask pay", "source": "--ask"}));
 }
+
+#[test]
+fn every_name_of_an_exported_record_is_in_its_help_and_its_reference() {
+    let world = world();
+    let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let traced = [
+        "call",
+        "pay",
+        r#"{"n":1}"#,
+        "--mocks",
+        "mocks.json",
+        "--allow",
+        "*",
+        "--caller",
+        "me",
+        "--idempotency-key",
+        "k",
+    ];
+    assert!(world.command(&traced).env("TRACEPARENT", traceparent).status().unwrap().success());
+    world.allowed(&["call", "look", "not json"]);
+    world.on_mocks(&["call", "pay", r#"{"n":2}"#, "--on-ask", "park", "--ask", "pay"]);
+    let question = world.run(&["approvals", "list", "--json"]).json()["id"].take();
+    world.run(&["approvals", "answer", question.as_str().unwrap(), "no"]);
+    let (help, reference) =
+        (world.run(&["trace", "export", "--help"]).out, include_str!("../../../../docs/traces.md"));
+    let records: Vec<Value> = world.run(&["trace", "export"]).lines();
+    let kinds: Vec<_> = records.iter().map(|line| line["record"]["r"].as_str().unwrap()).collect();
+    for kind in ["settled", "call", "asked", "answered", "delivered", "steps", "traced"] {
+        assert!(kinds.contains(&kind), "{kind} is not among {kinds:?}");
+    }
+    let words: Vec<&str> = help.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    for line in &records {
+        let record = line["record"].as_object().unwrap();
+        for name in record.keys().map(String::as_str).chain([record["r"].as_str().unwrap()]) {
+            assert!(words.contains(&name), "{name} is not in the help");
+            assert!(reference.contains(&format!("`{name}`")), "{name} is not in docs/traces.md");
+        }
+    }
+}
