@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tollgate::outcome::Redactor;
 
 use crate::{
-    StoreError, Trouble,
+    Settings, StoreError, Trouble,
     book::{self, Holders, Tails, Tx},
     db::{Db, Durability},
     key::Key,
@@ -22,28 +22,6 @@ use crate::{
 
 /// What the writer will say of work that was handed in.
 type Answer = oneshot::Receiver<Result<Parcel<Done>, StoreError>>;
-
-/// How a store behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Settings {
-    /// A process that has not moved for so long, and holds a key another one waits for, is taken for dead.
-    pub lease: Duration,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { lease: Duration::from_secs(10) }
-    }
-}
-
-impl Settings {
-    /// How long anyone waits for the right to write. Longer than a lease: a process that stands still inside a
-    /// transaction keeps everyone waiting.
-    pub(crate) fn patience(self) -> Duration {
-        (2 * self.lease).max(Duration::from_secs(1))
-    }
-}
 
 /// A handle to an open store. Clones are the same; with the last one everything is written and the store closed.
 #[derive(Clone)]

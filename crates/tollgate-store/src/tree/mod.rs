@@ -3,11 +3,13 @@
 use std::{collections::HashMap, time::Duration};
 
 use serde::{Serialize, Serializer};
-use serde_json::{Value, json, value::RawValue};
-
-use tollgate::Settled;
+use serde_json::Value;
 
 use crate::{Entry, Line, ModelTurn};
+
+mod kept;
+
+use kept::{evidence, in_millis, named, step, value};
 
 /// A run, as far as it is recorded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -135,10 +137,6 @@ pub struct CallTrace {
 #[expect(clippy::ref_option, reason = "the shape serde asks for")]
 fn millis<S: Serializer>(duration: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
     duration.map(in_millis).serialize(to)
-}
-
-fn in_millis(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e3
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
@@ -273,52 +271,4 @@ fn end(call: &mut CallTrace, line: &Line<'_>) {
     if call.tool.is_empty() {
         call.tool = name("tool");
     }
-}
-
-/// A step as it is kept, in the form of the event stream.
-fn step(kept: Value) -> Value {
-    let Value::Object(mut kept) = kept else { return kept };
-    match (kept.remove("is"), kept.remove("us")) {
-        (Some(Value::Object(mut step)), Some(took)) => {
-            step.insert("took_us".to_owned(), took);
-            Value::Object(step)
-        }
-        _ => Value::Object(kept),
-    }
-}
-
-/// An answer as it is kept, with the names and forms that answers have everywhere else.
-fn named(mut answer: Value, call: &CallTrace) -> Value {
-    let Some(fields) = answer.as_object_mut() else { return answer };
-    fields.remove("untrusted");
-    if let Some(phase) = fields.get_mut("phase") {
-        *phase = phase.as_str().and_then(|title| title.split(' ').next_back()).unwrap_or_default().into();
-    }
-    if let Some(rule) = fields.get_mut("rule") {
-        *rule = json!({"text": rule.take()});
-    }
-    for (name, usual) in
-        [("attempts", json!(0)), ("was_concurrent", json!(false)), ("trust", json!("trusted_system"))]
-    {
-        fields.entry(name).or_insert(usual);
-    }
-    if let Some(duration) = call.duration {
-        fields.insert("duration_ms".to_owned(), in_millis(duration).into());
-    }
-    if let Some(evidence) = &call.evidence_ref {
-        fields.insert("evidence_ref".to_owned(), evidence.as_str().into());
-    }
-    answer
-}
-
-/// Of what was put aside it is the reference; of anything else that is recorded whole, it is computed here.
-fn evidence(answer: &RawValue) -> Option<String> {
-    let settled = Settled::restore(answer.get().as_bytes()).ok()?;
-    settled.output()?;
-    let aside = settled.offloaded.as_ref().and_then(|offloaded| offloaded.result.as_ref());
-    Some(aside.map_or_else(|| settled.evidence_ref().as_str().to_owned(), |kept| kept.as_str().to_owned()))
-}
-
-fn value(raw: &RawValue) -> Value {
-    serde_json::from_str(raw.get()).unwrap_or_default()
 }
