@@ -167,7 +167,7 @@ fn tell(error: &clap::Error) -> Exit {
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             words::talk(text.trim_end());
-            words::talk("hint: `tollgate demo` shows what it does.");
+            words::talk("hint: name one of these commands; with `--help` after it, it says what it takes.");
             Exit::Usage
         }
         _ => {

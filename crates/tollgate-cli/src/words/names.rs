@@ -18,8 +18,12 @@ pub(crate) fn unknown_tool(name: &str, world: &World) -> String {
     let snapshot = world.gate.snapshot();
     let known: Vec<&str> =
         snapshot.reachable(world.scope.route.as_ref()).map(|(label, _)| &**label).collect();
-    let same = if world.loaded.files.is_empty() { "" } else { " with the same --mocks" };
-    did_you_mean(name, &known, same)
+    did_you_mean(name, &known, same(world))
+}
+
+/// What has to be given again to see the same tools.
+pub(super) fn same(world: &World) -> &'static str {
+    if world.loaded.files.is_empty() { "" } else { " with the same --mocks" }
 }
 
 /// The same among these names; `same` is what has to be given again to see them.

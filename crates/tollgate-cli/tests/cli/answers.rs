@@ -71,7 +71,7 @@ fn wrong_arguments_are_told_one_by_one_with_the_nearest_name() {
         "  reason /pth: there is no field \"pth\"; did you mean \"path\"?\n",
         "  reason /limit: expected an integer, came the string \"x\"\n",
         "  reason the arguments: the required field \"path\" is missing\n",
-        "  hint:  Correct these fields and call again.\n",
+        "  hint:  correct these fields; `tollgate tools show read` with the same --mocks shows them all.\n",
     ] {
         assert!(ran.err.contains(said), "{said}\n{ran:?}");
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tollgate::{
     Registry,
     catalog::lint::{Level, Subject, estimated_tokens, lint},
-    schema::{Provider, Target},
+    schema::{Provider, Target, nearest},
 };
 use tollgate_mcp::{
     Wanted,
@@ -32,8 +32,7 @@ pub(super) fn run(check: &McpCheck, shared: &Shared) -> Result<Exit, Fault> {
     let wanted = check.name.as_deref().map_or(Wanted::All, Wanted::Server);
     if !servers.upstreams.configs().any(|server| wanted.names(server.name.as_str())) {
         servers.tell_trouble(|name| wanted.names(name));
-        let hint = "`tollgate mcp list` says which there are; `tollgate mcp add` makes one.";
-        return Err(Fault::usage("there is no such server that may start", hint));
+        return Err(none(check.name.as_deref(), &servers));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
@@ -56,6 +55,30 @@ pub(super) fn run(check: &McpCheck, shared: &Shared) -> Result<Exit, Fault> {
     });
     runtime.shutdown_background();
     checked
+}
+
+/// There is nothing to connect to.
+fn none(name: Option<&str>, servers: &Servers) -> Fault {
+    let inert = |name: &str| servers.inert.iter().any(|inert| inert.config.name.as_str() == name);
+    match name {
+        Some(name) if inert(name) => {
+            let message = format!("the server {name} does not start before a person trusts its file");
+            Fault::usage(message, "`tollgate trust FILE` shows what it would run, and lets it.")
+        }
+        Some(name) => {
+            let known: Vec<_> = servers.upstreams.configs().map(|server| server.name.as_str()).collect();
+            let hint = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`? `tollgate mcp list` shows every server."),
+                None => "`tollgate mcp list` shows every server; `tollgate mcp add` makes one.".to_owned(),
+            };
+            Fault::usage(format!("no server is called {:?}", words::visible(name)), hint)
+        }
+        None if servers.inert.is_empty() => Fault::usage(
+            "no server is configured",
+            "`tollgate mcp add NAME -- PROGRAM ARGUMENTS`, or `tollgate mcp import FILE` from another client.",
+        ),
+        None => Fault::usage("none of the servers may start", "`tollgate mcp list` says why."),
+    }
 }
 
 fn tell(servers: &Servers, wanted: Wanted<'_>, took: Duration, shared: &Shared) -> Result<Exit, Fault> {
