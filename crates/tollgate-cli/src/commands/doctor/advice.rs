@@ -29,7 +29,7 @@ pub(super) fn advice(
         advice.push(format!("no file defines the route {route}, so that it exposes nothing: correct it."));
     }
     for rule in rules.iter().filter(|rule| !rule.speaks && !loaded.is_empty()) {
-        advice.push(format!("{} {} means none of the tools: correct it.", rule.rule.source, rule.given));
+        advice.push(format!("{} {} means none of the tools: correct it.", rule.reference.source, rule.given));
     }
     if !loaded.is_empty() && rules.is_empty() && !files {
         advice.push(

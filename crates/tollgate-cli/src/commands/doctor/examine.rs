@@ -55,7 +55,7 @@ pub(super) fn examine(shared: &Shared, environment: &Environment) -> Report {
     let rules: Vec<_> = flags
         .iter()
         .map(|rule| Rule {
-            rule: rule.reference(),
+            reference: rule.reference(),
             given: rule.text().to_owned(),
             speaks: loaded.registry.specs().any(|spec| rule.speaks_of(spec)),
         })

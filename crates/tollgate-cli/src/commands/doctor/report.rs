@@ -82,7 +82,8 @@ pub(super) struct Aside {
 
 #[derive(Serialize)]
 pub(super) struct Rule {
-    pub(super) rule: RuleRef,
+    #[serde(rename = "rule")]
+    pub(super) reference: RuleRef,
     /// As it was given, without what it does.
     #[serde(skip)]
     pub(super) given: String,

@@ -61,7 +61,7 @@ pub(super) fn told(report: &Report) -> String {
         line("policy", &format!("{}: {rules} rules, {}{trust}", path.display(), layer.as_str()));
     }
     for rule in &report.rules {
-        line("rule", &format!("{} {}", rule.rule.source, rule.given));
+        line("rule", &format!("{} {}", rule.reference.source, rule.given));
     }
     for HookFound { name, state, why } in &report.hooks {
         let why = why.as_ref().map_or(String::new(), |why| format!(": {why}"));
