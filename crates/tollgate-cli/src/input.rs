@@ -1,10 +1,13 @@
 //! What comes in, from the command line, a file or stdin: bounded and untouched.
 
-use std::{io::Read, path::Path};
+use std::{
+    io::{IsTerminal as _, Read},
+    path::Path,
+};
 
 use tollgate::{Proposed, call::MAX_INPUT_BYTES};
 
-use crate::exit::Fault;
+use crate::{exit::Fault, words};
 
 /// Enough to say how large arguments are that are too large; what comes after is not read.
 const MOST: u64 = 16 * MAX_INPUT_BYTES as u64;
@@ -13,6 +16,7 @@ const MOST: u64 = 16 * MAX_INPUT_BYTES as u64;
 pub(crate) fn propose(id: &str, tool: &str, input: Option<&str>) -> Result<Proposed, Fault> {
     match input {
         Some("-") => {
+            tell_typing();
             let mut bytes = Vec::new();
             let read = std::io::stdin().lock().take(MOST).read_to_end(&mut bytes);
             read.map_err(|error| Fault::machine("reading the arguments from stdin", &error))?;
@@ -25,7 +29,10 @@ pub(crate) fn propose(id: &str, tool: &str, input: Option<&str>) -> Result<Propo
 /// A file that was named, or stdin, read no further than `most` bytes.
 pub(crate) fn source(file: Option<&Path>, most: usize) -> Result<Box<dyn Read>, Fault> {
     match file.filter(|file| *file != Path::new("-")) {
-        None => Ok(Box::new(std::io::stdin().lock().take(most as u64))),
+        None => {
+            tell_typing();
+            Ok(Box::new(std::io::stdin().lock().take(most as u64)))
+        }
         Some(file) => {
             let open = std::fs::File::open(file).map_err(|error| {
                 let message = format!("{} cannot be read: {error}", file.display());
@@ -33,6 +40,13 @@ pub(crate) fn source(file: Option<&Path>, most: usize) -> Result<Box<dyn Read>, 
             })?;
             Ok(Box::new(open.take(most as u64)))
         }
+    }
+}
+
+/// Whoever sits before a program that waits for their keys is told so.
+pub(crate) fn tell_typing() {
+    if std::io::stdin().is_terminal() {
+        words::talk("note: reading what you type; Ctrl-D on a line of its own ends it.");
     }
 }
 

@@ -42,14 +42,35 @@ fn key(environment: &Environment) -> Result<Option<String>, Fault> {
     Ok(Some(key))
 }
 
-/// The store, for commands that look into it.
+/// The store, for commands that change what is in it.
 pub(crate) fn open() -> Result<Store, Fault> {
-    let place = known_place()?;
-    if !place.exists() {
-        let message = format!("nothing is recorded yet in {}", place.path().display());
-        return Err(Fault::input(message, "run `tollgate call` or `tollgate batch` first."));
+    Store::open(recorded_place()?).map_err(|error| fault(&error))
+}
+
+/// The store, for commands that look into it. One that cannot be written is read as it lies there.
+pub(crate) fn open_to_look() -> Result<Store, Fault> {
+    look_into(recorded_place()?)
+}
+
+fn look_into(place: Place) -> Result<Store, Fault> {
+    if place.can_be_written() {
+        return Store::open(place).map_err(|error| fault(&error));
     }
-    Store::open(place).map_err(|error| fault(&error))
+    let store = Store::open_to_read(place).map_err(|error| fault(&error))?;
+    words::talk(&format!(
+        "note: the store {} cannot be written and is only read; a call whose program was killed has no end there.",
+        store.place().path().display()
+    ));
+    Ok(store)
+}
+
+fn recorded_place() -> Result<Place, Fault> {
+    let place = known_place()?;
+    if place.exists() {
+        return Ok(place);
+    }
+    let message = format!("nothing is recorded yet in {}", place.path().display());
+    Err(Fault::input(message, "run `tollgate call` or `tollgate batch` first."))
 }
 
 /// The store, for commands that list what is in it: where nothing was recorded yet, the list is empty.
@@ -59,7 +80,7 @@ pub(crate) fn open_to_list() -> Result<Option<Store>, Fault> {
         words::talk(&format!("note: nothing is recorded yet in {}.", place.path().display()));
         return Ok(None);
     }
-    Store::open(place).map(Some).map_err(|error| fault(&error))
+    look_into(place).map(Some)
 }
 
 /// The store, made where there is none.

@@ -43,6 +43,14 @@ pub enum StoreError {
         /// Where it is.
         place: String,
     },
+    /// It can only be read where it can be written too.
+    #[error("the store {place} cannot be written, and so it cannot be read: {why}")]
+    NeedsWriting {
+        /// Where it is.
+        place: String,
+        /// What would have to be written first.
+        why: String,
+    },
     /// The store's key file is not the one its records were made with.
     #[error("the key of the store {place} is missing or another one; its records were made with the first")]
     Key {
@@ -116,6 +124,9 @@ impl StoreError {
             }
             Self::Full { .. } => "free some room; with a little of it, `tollgate trace prune` makes more.",
             Self::ReadOnly { .. } => "set TOLLGATE_HOME to a folder that can be written, or use --no-store.",
+            Self::NeedsWriting { .. } => {
+                "copy the whole folder to where you can write, and set TOLLGATE_HOME to the copy."
+            }
             Self::Key { .. } => {
                 "put the file `store.key` back or give the key it was made with (TOLLGATE_STORE_KEY_FILE), or move `ledger.db` aside to begin a new store."
             }

@@ -58,11 +58,37 @@ impl Key {
                 unhex(&text).map(Self::from).ok_or(StoreError::Key { place: place.shown() })?
             }
         };
-        let check = hex(&key.mac(b"check", &[])[..8]);
+        let check = key.check();
         if schema::meta_once(db, "key_check", &check)? != check {
             return Err(StoreError::Key { place: place.shown() });
         }
         Ok(key)
+    }
+
+    /// The key of a store that is only read; `None` where it is not there. Nothing is made.
+    pub(crate) fn to_read(place: &Place, db: &mut dyn Db) -> Result<Option<Self>, StoreError> {
+        let key = match (place.given_key(), place.key_file()) {
+            (Some(given), _) => Some(Self::from(given)),
+            (None, Some(file)) if file.exists() => Some(parse(
+                &file,
+                &std::fs::read_to_string(&file)
+                    .map_err(|source| StoreError::Io { path: file.clone(), source })?,
+            )?),
+            (None, Some(_)) => None,
+            (None, None) => schema::meta(db, "key")?.and_then(|text| unhex(&text)).map(Self::from),
+        };
+        let known = schema::meta(db, "key_check")?;
+        match &key {
+            Some(key) if known.is_some_and(|known| known != key.check()) => {
+                Err(StoreError::Key { place: place.shown() })
+            }
+            _ => Ok(key),
+        }
+    }
+
+    /// Tells this key from others, and nothing else.
+    fn check(&self) -> String {
+        hex(&self.mac(b"check", &[])[..8])
     }
 
     /// A keyed hash: tells equal things, and nothing else.
@@ -112,8 +138,12 @@ fn read(file: &Path) -> Result<Option<Key>, StoreError> {
     make_private(file).map_err(fault)?;
     let mut text = String::new();
     open.read_to_string(&mut text).map_err(fault)?;
+    parse(file, &text).map(Some)
+}
+
+fn parse(file: &Path, text: &str) -> Result<Key, StoreError> {
     let key = unhex(text.trim()).map(Key::from);
-    key.map(Some).ok_or_else(|| StoreError::Key { place: file.display().to_string() })
+    key.ok_or_else(|| StoreError::Key { place: file.display().to_string() })
 }
 
 /// Written whole or not at all; where two processes write at the same time, the first one's counts.

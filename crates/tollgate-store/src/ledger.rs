@@ -83,13 +83,14 @@ impl Store {
         let mut line = Vec::with_capacity(64);
         record::started(&mut line, id);
         let (caller, key) = (clean(start.caller.as_str()), clean(start.key.as_str()));
+        let own = self.inner.key()?;
         let wanted = Wanted {
             id,
             run: clean(start.run.as_str()),
-            slot: self.inner.key.slot(&caller, &key),
+            slot: own.slot(&caller, &key),
             caller,
             key,
-            fingerprint: self.inner.key.mac(b"fingerprint", &[start.fingerprint.as_bytes()]),
+            fingerprint: own.mac(b"fingerprint", &[start.fingerprint.as_bytes()]),
             line,
         };
         let mut wait = SOONEST;

@@ -94,7 +94,7 @@ impl Place {
         self.url.is_none().then(|| self.folder.join("store.key"))
     }
 
-    fn owners(&self) -> PathBuf {
+    pub(crate) fn owners(&self) -> PathBuf {
         self.folder.join("owners")
     }
 

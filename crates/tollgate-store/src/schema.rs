@@ -113,6 +113,21 @@ pub(crate) fn prepare(db: &mut dyn Db, place: &Place) -> Result<(), StoreError> 
     }
 }
 
+/// An error unless the tables are of this program's version already, for whoever only reads.
+pub(crate) fn is_current(db: &mut dyn Db, place: &Place) -> Result<(), StoreError> {
+    let needs_writing = |why: String| Err(StoreError::NeedsWriting { place: place.shown(), why });
+    if !db.has_tables()? {
+        return needs_writing(
+            "its database is empty, or its log (ledger.db-wal) is not beside it".to_owned(),
+        );
+    }
+    match version(db)? {
+        VERSION => Ok(()),
+        found if found > VERSION => Err(StoreError::Newer { place: place.shown(), found, known: VERSION }),
+        found => needs_writing(format!("it is of version {found} and has to be brought to {VERSION} first")),
+    }
+}
+
 /// The steps from one version to the newest, in one transaction.
 fn migrate(db: &mut dyn Db, place: &Place, from: usize) -> Result<(), StoreError> {
     let steps = MIGRATIONS[from..].concat();

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tollgate::outcome::Redactor;
 
 use crate::{
-    StoreError, Trouble,
+    Settings, StoreError, Trouble,
     book::{self, Holders, Tails, Tx},
     db::{Db, Durability},
     key::Key,
@@ -23,28 +23,6 @@ use crate::{
 /// What the writer will say of work that was handed in.
 type Answer = oneshot::Receiver<Result<Parcel<Done>, StoreError>>;
 
-/// How a store behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Settings {
-    /// A process that has not moved for so long, and holds a key another one waits for, is taken for dead.
-    pub lease: Duration,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { lease: Duration::from_secs(10) }
-    }
-}
-
-impl Settings {
-    /// How long anyone waits for the right to write. Longer than a lease: a process that stands still inside a
-    /// transaction keeps everyone waiting.
-    fn patience(self) -> Duration {
-        (2 * self.lease).max(Duration::from_secs(1))
-    }
-}
-
 /// A handle to an open store. Clones are the same; with the last one everything is written and the store closed.
 #[derive(Clone)]
 pub struct Store {
@@ -54,12 +32,21 @@ pub struct Store {
 
 pub(crate) struct Inner {
     pub(crate) place: Place,
-    pub(crate) key: Key,
+    /// Missing only where the store is read alone, and its key is not there.
+    key: Option<Key>,
     pub(crate) desk: Arc<Desk>,
     reader: Mutex<Option<Box<dyn Db>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     recovered: usize,
     patience: Duration,
+    access: Access,
+}
+
+/// What a store was opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Writing,
+    Reading,
 }
 
 impl Store {
@@ -97,14 +84,32 @@ impl Store {
         let thread = thread.map_err(|source| StoreError::Io { path: place.path().to_owned(), source })?;
         let inner = Inner {
             place,
-            key,
+            key: Some(key),
             desk,
             reader: Mutex::default(),
             writer: Mutex::new(Some(thread)),
             recovered,
             patience: settings.patience(),
+            access: Access::Writing,
         };
         Ok(Self { inner: Arc::new(inner), redactor: Arc::default() })
+    }
+
+    /// One without a writer: whatever would be written finds it closed.
+    pub(crate) fn only_reading(place: Place, key: Option<Key>, db: Box<dyn Db>, patience: Duration) -> Self {
+        let desk = Arc::new(Desk::new(0));
+        desk.queue.close();
+        let inner = Inner {
+            place,
+            key,
+            desk,
+            reader: Mutex::new(Some(db)),
+            writer: Mutex::default(),
+            recovered: 0,
+            patience,
+            access: Access::Reading,
+        };
+        Self { inner: Arc::new(inner), redactor: Arc::default() }
     }
 
     /// The same store, with other eyes for secrets in arguments. Answers come without them already.
@@ -212,14 +217,16 @@ impl Store {
     fn read_here<T>(&self, work: impl FnOnce(&mut dyn Db) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let mut reader = lock(&self.inner.reader);
         if reader.as_ref().is_none_or(|db| db.is_lost()) {
-            *reader = Some(self.inner.place.connect(self.inner.patience)?);
+            *reader = Some(self.inner.connect()?);
         }
         reader.as_mut().map_or(Err(StoreError::Closed), |db| work(&mut **db))
     }
 }
 
 /// Database clients that block have a runtime of their own and cannot begin inside another one.
-fn off_runtime<T: Send>(work: impl FnOnce() -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+pub(crate) fn off_runtime<T: Send>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send,
+) -> Result<T, StoreError> {
     if tokio::runtime::Handle::try_current().is_err() {
         return work();
     }
@@ -255,6 +262,18 @@ fn recover_gone(db: &mut dyn Db, key: &Key) -> Result<usize, StoreError> {
 }
 
 impl Inner {
+    /// The store's key. Without it nothing can be told from what somebody else wrote.
+    pub(crate) fn key(&self) -> Result<&Key, StoreError> {
+        self.key.as_ref().ok_or_else(|| StoreError::Key { place: self.place.shown() })
+    }
+
+    fn connect(&self) -> Result<Box<dyn Db>, StoreError> {
+        match self.access {
+            Access::Writing => self.place.connect(self.patience),
+            Access::Reading => self.place.connect_to_read(self.patience),
+        }
+    }
+
     fn close(&self) {
         self.desk.queue.close();
         let thread = lock(&self.writer).take();

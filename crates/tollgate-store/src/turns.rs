@@ -26,8 +26,8 @@ pub struct ModelTurn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
     /// How long it took, in milliseconds.
-    #[serde(default)]
-    pub took_ms: u64,
+    #[serde(default, alias = "took_ms")]
+    pub duration_ms: u64,
 }
 
 impl Store {

@@ -39,6 +39,7 @@ pub struct Broken {
     /// The row.
     pub seq: i64,
     /// What is wrong with it.
+    #[serde(rename = "reason")]
     pub why: &'static str,
 }
 
@@ -69,7 +70,7 @@ impl Store {
     /// Walks the whole chain, and the way from row to row of each run beside it. A database that is damaged where the
     /// chain does not go is an error.
     pub fn verify(&self) -> Result<Report, StoreError> {
-        let key: Key = self.inner.key.clone();
+        let key: Key = self.inner.key()?.clone();
         self.read(move |db| {
             // One look at the head first: what is written meanwhile is beyond it.
             let head = db.query("SELECT seq, mac FROM head", &[])?;

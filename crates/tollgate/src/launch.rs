@@ -44,6 +44,11 @@ pub trait Process: Send {
     /// Waits for its end; its exit code, where it ended by itself.
     fn ended(&mut self) -> BoxFuture<'_, Option<i32>>;
 
+    /// True when it has taken nothing of what was written to its stdin; false also where nobody can tell.
+    fn has_read_nothing(&self) -> bool {
+        false
+    }
+
     /// Asks it and all it started to end, and kills what does not.
     fn stop(&mut self) -> BoxFuture<'_, ()>;
 }

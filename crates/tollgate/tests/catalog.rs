@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tollgate::{
     Effects, Output, Proposed, Registry, Scope, Tollgate,
-    catalog::{Filter, ToolSearch},
+    catalog::{Absent, Filter, ToolSearch},
     guard::{Run, Workspace},
     outcome::{RefusalCode, Status},
     policy::Rules,
@@ -266,4 +266,32 @@ fn a_bulk_on_all_cores_is_registered_in_order_and_sets_aside_what_one_by_one_wou
     assert_eq!((errors.len(), errors), (40, refused));
     let names = |registry: &Registry| registry.specs().map(|spec| spec.name().to_owned()).collect::<Vec<_>>();
     assert_eq!(names(&bulk), names(&single));
+}
+
+#[tokio::test]
+async fn a_tool_of_a_server_that_is_not_there_is_told_so_and_on_a_route_only_where_the_route_names_it() {
+    let absent = |why: &str| Absent { server: "far".into(), why: why.into(), hint: "Wait.".into() };
+    let (quiet, open) = (Route::new("quiet"), Route::new("open"));
+    let known = registry(vec![tool("read", |_| {})])
+        .with_absent(absent("could not be reached"))
+        .with_route(quiet.clone(), vec!["read".to_owned()])
+        .with_route(open.clone(), vec!["read".to_owned(), "@far/look".to_owned()]);
+    let gate = Tollgate::builder(known).policy(Rules::new().allow("*").unwrap()).build();
+    let reason = async |name: &str, route: Option<&Route>| {
+        let mut scope = (*scope()).clone();
+        scope.route = route.cloned();
+        let settled = gate.call(&Arc::new(scope), Proposed::new("1", name, "{}")).await;
+        let refusal = settled.refusal().unwrap();
+        assert_eq!(refusal.code, RefusalCode::UnknownTool);
+        refusal.reason.clone()
+    };
+    let told = "its server `far` is configured, and could not be reached.";
+    assert!(reason("far__look", None).await.contains(told));
+    assert!(reason("@far/look", None).await.contains(told));
+    assert!(reason("far__look", Some(&open)).await.contains(told));
+    assert_eq!(&*reason("far__look", Some(&quiet)).await, "There is no tool \"far__look\".");
+    assert_eq!(&*reason("farther__look", None).await, "There is no tool \"farther__look\".");
+    // What is the matter may change while the tools stay the same.
+    gate.replace(registry(vec![]).with_absent(absent("is still starting")));
+    assert!(reason("far__look", None).await.contains("and is still starting."));
 }

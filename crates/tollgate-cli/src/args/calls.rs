@@ -9,7 +9,7 @@ use super::Shared;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Call {
-    /// The tool's name
+    /// The tool's name, as `tollgate tools list` shows it; a server's also as `@server/tool`
     pub(crate) tool: String,
     /// The arguments, `-` to read them from stdin; `{}` when left out
     #[arg(value_name = "JSON|-")]
@@ -58,19 +58,23 @@ const BATCH_HELP: &str = "The plain form is {\"calls\":[{\"id\",\"name\",\"input
 pub(crate) enum Form {
     /// Anthropic Messages
     Anthropic,
-    /// `OpenAI` Responses
-    #[value(name = "openai-responses", alias = "openai_responses")]
+    /// The Responses API
+    #[value(help = "OpenAI Responses", name = "openai-responses", alias = "openai_responses")]
     OpenAiResponses,
-    /// `OpenAI` chat completions
-    #[value(name = "openai-chat", alias = "openai_chat")]
+    /// Chat completions
+    #[value(
+        help = "OpenAI chat completions, and servers compatible with them",
+        name = "openai-chat",
+        alias = "openai_chat"
+    )]
     OpenAiChat,
-    /// A list of calls
+    /// A list of calls: {"calls": [{"id", "name", "input"}]}
     Plain,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// The tool's name
+    /// The tool's name, as `tollgate tools list` shows it; a server's also as `@server/tool`
     #[arg(required_unless_present = "jsonl")]
     pub(crate) tool: Option<String>,
     /// The arguments, `-` to read them from stdin; `{}` when left out

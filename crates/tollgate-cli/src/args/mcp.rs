@@ -62,6 +62,12 @@ pub(crate) struct McpAdd {
     /// Believe what it says about its tools: that one only reads, that one destroys
     #[arg(long)]
     pub(crate) trust: bool,
+    /// Start its program in the sandbox of commands: it may change the roots alone (`--sandbox`), or nothing (`--sandbox=reading`)
+    #[arg(long, value_name = "MAY", num_args = 0..=1, require_equals = true, default_missing_value = "writing", requires = "command")]
+    pub(crate) sandbox: Option<ConfinementName>,
+    /// Leave the network open to it inside the sandbox
+    #[arg(long, requires = "sandbox")]
+    pub(crate) network: bool,
     /// Write it into the project's file instead of your own
     #[arg(long)]
     pub(crate) project: bool,
@@ -81,6 +87,15 @@ pub(crate) enum GenerationName {
     Stateless,
     /// Up to 2025-11-25
     Legacy,
+}
+
+/// What a program in the sandbox may do, by the names people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConfinementName {
+    /// Change what is in the roots
+    Writing,
+    /// Change nothing; it has no network
+    Reading,
 }
 
 #[derive(Debug, clap::Args)]

@@ -16,7 +16,9 @@ mod trace;
 
 pub(crate) use calls::{Batch, Call, Explain};
 pub(crate) use environment::Environment;
-pub(crate) use mcp::{GenerationName, Mcp, McpAdd, McpCheck, McpCommand, McpImport, McpLogin, McpRemove};
+pub(crate) use mcp::{
+    ConfinementName, GenerationName, Mcp, McpAdd, McpCheck, McpCommand, McpImport, McpLogin, McpRemove,
+};
 pub(crate) use policy::{AnswerQuestion, Approvals, HowLong, Init, PolicyCommand, TrustFile, Word};
 pub(crate) use serve::{Serve, Shown};
 pub(crate) use shared::{OnAsk, Plain, Shared};
@@ -165,7 +167,7 @@ fn tell(error: &clap::Error) -> Exit {
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             words::talk(text.trim_end());
-            words::talk("hint: `tollgate demo` shows what it does.");
+            words::talk("hint: name one of these commands; with `--help` after it, it says what it takes.");
             Exit::Usage
         }
         _ => {

@@ -116,11 +116,15 @@ pub(crate) struct Project {
 pub(crate) enum ProviderName {
     /// Anthropic Messages
     Anthropic,
-    /// `OpenAI` Responses
-    #[value(name = "openai-responses", alias = "openai_responses")]
+    /// The Responses API
+    #[value(help = "OpenAI Responses", name = "openai-responses", alias = "openai_responses")]
     OpenAiResponses,
-    /// `OpenAI` chat completions
-    #[value(name = "openai-chat", alias = "openai_chat")]
+    /// Chat completions
+    #[value(
+        help = "OpenAI chat completions, and servers compatible with them",
+        name = "openai-chat",
+        alias = "openai_chat"
+    )]
     OpenAiChat,
 }
 

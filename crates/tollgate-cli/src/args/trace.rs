@@ -63,6 +63,7 @@ pub(crate) struct TraceShow {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXPORT_HELP)]
 pub(crate) struct TraceExport {
     /// The run, or how its name begins; all runs when left out
     pub(crate) run: Option<String>,
@@ -105,6 +106,20 @@ pub(crate) struct Undo {
     #[command(flatten)]
     pub(super) shared: Shared,
 }
+
+const EXPORT_HELP: &str = "\
+Formats: without --otlp, JSON Lines of the records as the store keeps them: {\"run\", \"seq\", \"record\"}, or \"unreadable\" for
+\"record\" where a row is damaged. With --otlp, one OTLP request a run, as JSON on stdout or as protobuf to the address.
+`trace show --json` has the same in whole names.
+
+Names in a record:
+  r  kind: proposed, decided, started, settled, call, delivered, steps, turn, asked, answered, model, traced, stopped
+  i  number of a call that needed a claim           at  when, ms since 1970       us  how long the call took, in µs
+  t  turn         p  place in the turn              c   the call's id             tool, route, key, sandbox  as everywhere
+  who  caller, where not main                       agent  the sub-agent          why  the model's purpose
+  by   who allowed it, or why the run ended         in  arguments                 text  arguments nobody accepted
+  a    the answer                                   q   the question's id         parent  traceparent of the caller
+  steps  what the kind is about: steps, a model's turn, a reply, ids              recovered  true: written by recovery";
 
 const UNDO_HELP: &str = "Only files inside the roots that still are as the tools left them are touched; what something else \
                          changed since is left alone, and that is said.";

@@ -49,14 +49,15 @@ fn list_all(shared: &Shared) -> Result<Exit, Fault> {
 
 fn list(breakers: &[Breaker], shared: &Shared) -> Vec<String> {
     let line = |breaker: &Breaker| {
-        let wait = breaker.retry_after.map(|wait| wait.as_secs());
         if shared.json {
+            let wait = breaker.retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
             return json!({
-                "breaker": breaker.key.to_string(), "state": breaker.state, "failures": breaker.failures,
-                "retry_after_s": wait,
+                "breaker": typed(&breaker.key), "state": breaker.state, "failures": breaker.failures,
+                "retry_after_ms": wait,
             })
             .to_string();
         }
+        let wait = breaker.retry_after.map(|wait| wait.as_secs());
         let state = serde_json::to_value(breaker.state).unwrap_or_default();
         let when = match wait {
             Some(0) => "; the next call tries".to_owned(),
@@ -68,6 +69,16 @@ fn list(breakers: &[Breaker], shared: &Shared) -> Vec<String> {
         format!("{}  {state}  {} failures{when}", words::visible(&breaker.key.to_string()), breaker.failures)
     };
     breakers.iter().map(line).collect()
+}
+
+/// A breaker as it is typed after `breaker open` and `breaker reset`.
+fn typed(key: &BreakerKey) -> String {
+    match key {
+        BreakerKey::Tool(name) => format!("tool:{name}"),
+        BreakerKey::Capability(name) => format!("capability:{name}"),
+        BreakerKey::Server(name) => format!("server:{name}"),
+        BreakerKey::Route(route) => format!("route:{}", route.as_str()),
+    }
 }
 
 fn key(what: &str) -> Result<BreakerKey, Fault> {

@@ -1,7 +1,10 @@
 //! `tollgate budget`: what runs with a budget have spent, and a fresh start for one of them.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 use tollgate::guard::Spent;
+use tollgate_store::RunSpent;
 
 use crate::{
     args::{BudgetCommand, Shared},
@@ -16,9 +19,9 @@ pub(crate) fn run(command: &BudgetCommand, shared: &Shared) -> Result<Exit, Faul
     };
     let done = match command {
         BudgetCommand::List(_) => store.spending(None).map(|runs| {
-            let line = |run: &tollgate_store::RunSpent| {
+            let line = |run: &RunSpent| {
                 if shared.json {
-                    words::json(run)
+                    as_json(run)
                 } else {
                     format!("{}  {}", words::visible(&run.run), told(&run.spent))
                 }
@@ -45,9 +48,19 @@ pub(crate) fn run(command: &BudgetCommand, shared: &Shared) -> Result<Exit, Faul
     words::data(&lines.join("\n")).map(|()| Exit::Done)
 }
 
+fn as_json(run: &RunSpent) -> String {
+    let Spent { calls, tool_time, tokens, microdollars, calls_of, .. } = &run.spent;
+    let tool_ms = u64::try_from(tool_time.as_millis()).unwrap_or(u64::MAX);
+    let calls_of: BTreeMap<_, _> = calls_of.iter().collect();
+    json!({"run": run.run, "spent": {"calls": calls, "tool_ms": tool_ms, "tokens": tokens,
+                                     "microdollars": microdollars, "calls_of": calls_of}})
+    .to_string()
+}
+
 /// What was spent, in a line.
 pub(crate) fn told(spent: &Spent) -> String {
-    let mut parts = vec![format!("{} calls", spent.calls)];
+    let calls = if spent.calls == 1 { "call" } else { "calls" };
+    let mut parts = vec![format!("{} {calls} ran", spent.calls)];
     if !spent.tool_time.is_zero() {
         parts.push(format!("{:.1} s in tools", spent.tool_time.as_secs_f64()));
     }

@@ -55,7 +55,7 @@ async fn one(tool: &str, input: Option<&str>, shared: &Shared) -> Result<Exit, F
     if shared.json {
         words::data(&words::json(&explanation))?;
     } else {
-        let ways = ways(&explanation, &text, &world);
+        let ways = ways(&explanation, &text, &world, &servers);
         words::data(&words::forecast(&explanation, &ways, &world))?;
     }
     // The question is answered, whatever the answer is.
@@ -83,7 +83,7 @@ async fn several(tool: &str, explain: &Explain, shared: &Shared) -> Result<Exit,
         if shared.json {
             words::data(&words::json(&explanation))?;
         } else {
-            let ways = ways(&explanation, input, &world);
+            let ways = ways(&explanation, input, &world, &servers);
             words::data(&format!("call_{at}: {}", words::forecast(&explanation, &ways, &world)))?;
         }
         explanations.push(explanation);
@@ -94,14 +94,14 @@ async fn several(tool: &str, explain: &Explain, shared: &Shared) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-/// The rules that would let a call run that asks, the narrowest first.
-fn ways(explanation: &Explanation, input: &str, world: &World) -> Ways {
+/// The rules that would let a call run that asks, the narrowest first, and what makes a server's tool known.
+fn ways(explanation: &Explanation, input: &str, world: &World, servers: &Servers) -> Ways {
     let args = serde_json::from_str::<Value>(input);
     match (explanation.status, world.spec(&explanation.tool), args) {
         (Foreseen::Ask, Some(tool), Ok(args)) => {
             let query = Query::new(tool, &args, &explanation.effects, &world.scope);
-            Ways { reaches: reaches(&query), allow: rules_that_allow(&query) }
+            Ways { reaches: reaches(&query), allow: rules_that_allow(&query), server: None }
         }
-        _ => Ways::default(),
+        _ => Ways { server: servers.hint_about(&explanation.tool), ..Ways::default() },
     }
 }

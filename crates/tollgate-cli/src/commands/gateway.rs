@@ -33,6 +33,7 @@ impl Served {
         world.loaded.registry = with_results(world.loaded.registry.clone(), shared, &environment)?;
         let servers = Servers::load(shared, &world.config, &world.scope)?;
         servers.start().await;
+        world.loaded.registry = servers.knowing_inert(world.loaded.registry.clone());
         tell_set_aside(servers.upstreams.apply(&world.gate, &world.loaded.registry).iter());
         world.recorder.watch(&world.gate);
         let mut settings = Settings::default();

@@ -17,6 +17,7 @@ use tollgate::{
 use super::line::{Bad, Line};
 use crate::{
     exit::{Exit, Fault},
+    input,
     servers::Servers,
     world::World,
 };
@@ -95,6 +96,7 @@ fn refused(id: &str, tool: &str, bad: Bad) -> Explanation {
 
 fn open(file: &Path) -> Result<BufReader<Box<dyn std::io::Read>>, Fault> {
     let source: Box<dyn std::io::Read> = if file == Path::new("-") {
+        input::tell_typing();
         Box::new(std::io::stdin().lock())
     } else {
         let open = std::fs::File::open(file).map_err(|error| {

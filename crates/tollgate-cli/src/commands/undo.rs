@@ -62,5 +62,5 @@ fn as_json(step: &Step) -> String {
     };
     let path = step.entry.change.path().display().to_string();
     let entry = &step.entry;
-    words::json(&json!({"path": path, "done": done, "why": why, "diff": step.diff, "change": entry}))
+    words::json(&json!({"path": path, "done": done, "reason": why, "diff": step.diff, "change": entry}))
 }

@@ -45,7 +45,7 @@ impl Account {
                     input_tokens: usage.input_tokens,
                     output_tokens: usage.output_tokens,
                     microdollars: (*microdollars > 0).then_some(*microdollars),
-                    took_ms: u64::try_from(asked.since.elapsed().as_millis()).unwrap_or(u64::MAX),
+                    duration_ms: u64::try_from(asked.since.elapsed().as_millis()).unwrap_or(u64::MAX),
                     ..ModelTurn::default()
                 };
                 store.model_turn(&event.run, event.turn, &took);

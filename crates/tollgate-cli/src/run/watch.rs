@@ -179,11 +179,11 @@ fn costs(usage: Usage, microdollars: u64, total: &Spent) -> String {
     line
 }
 
-/// What a run cost, in a line.
+/// What a run cost, in a line. Refused calls cost nothing and are not among those that ran.
 pub(crate) fn total(spent: &Spent) -> String {
     let mut parts = vec![
         counted(usize::try_from(spent.turns).unwrap_or(usize::MAX), "turn"),
-        counted(usize::try_from(spent.calls).unwrap_or(usize::MAX), "call"),
+        format!("{} ran", counted(usize::try_from(spent.calls).unwrap_or(usize::MAX), "call")),
         format!("{} tokens", grouped(spent.tokens)),
     ];
     if spent.microdollars > 0 {

@@ -6,7 +6,11 @@ use tollgate::{
     policy::Layer,
 };
 
-use super::{data, entry, talk, visible};
+use super::{
+    data, entry,
+    names::{same, unknown_tool},
+    talk, visible,
+};
 use crate::{exit::Fault, world::World};
 
 /// Tells how a call ended.
@@ -69,17 +73,25 @@ fn tell_refusal(refusal: &Refusal) {
 /// What the person at the command line can do; the model's own hint where that is all there is.
 pub(super) fn way_on(refusal: &Refusal, tool: &str, world: &World) -> String {
     match refusal.code {
-        RefusalCode::UnknownTool if world.loaded.is_empty() => {
-            "no tools are loaded: give --mocks FILE with a tool of that name.".to_owned()
-        }
+        RefusalCode::UnknownTool => unknown_tool(tool, world),
         RefusalCode::ApprovalRequired => match &refusal.rule {
             Some(rule) if rule.text.starts_with("ask always ") || rule.layer == Some(Layer::Managed) => {
                 format!("`{}` asks each time: only a person's yes lets it run.", rule.text)
             }
             Some(rule) if &*rule.source == "--ask" => "leave --ask out, or let a person answer.".to_owned(),
             _ if refusal.would_allow.is_empty() => "only a person's yes lets it run.".to_owned(),
-            _ => format!("give --allow '{}' to let it run.", refusal.would_allow.join("' --allow '")),
+            _ => format!(
+                "give {} to let it run; `tollgate explain {tool} JSON` shows narrower rules.",
+                allowing(&refusal.would_allow)
+            ),
         },
+        RefusalCode::InvalidJson => format!(
+            "write the arguments as one JSON object in single quotes, as '{{\"name\": \"value\"}}'; `tollgate tools show {tool}`{} shows them.",
+            same(world)
+        ),
+        RefusalCode::InvalidArguments => {
+            format!("correct these fields; `tollgate tools show {tool}`{} shows them all.", same(world))
+        }
         RefusalCode::RequiresInteraction => "nobody can be asked from this command line.".to_owned(),
         RefusalCode::MissingIdempotencyKey => "give --idempotency-key KEY.".to_owned(),
         RefusalCode::OutsideRoots => "give --root DIR for each folder that calls may touch.".to_owned(),
@@ -89,6 +101,12 @@ pub(super) fn way_on(refusal: &Refusal, tool: &str, world: &World) -> String {
             None => format!("`tollgate explain {tool} JSON` shows the whole path of a call."),
         },
     }
+}
+
+/// Options that let rules count, as they are typed in a shell.
+pub(super) fn allowing(rules: &[String]) -> String {
+    let option = |rule: &String| format!("--allow '{}'", rule.replace('\'', r"'\''"));
+    rules.iter().map(option).collect::<Vec<_>>().join(" ")
 }
 
 fn after(failure: &Failure) -> String {

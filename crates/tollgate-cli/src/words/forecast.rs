@@ -7,7 +7,10 @@ use tollgate::{
     tool::{Access, Concurrency, Part, Resource},
 };
 
-use super::{answer::way_on, entry, visible};
+use super::{
+    answer::{allowing, way_on},
+    entry, visible,
+};
 use crate::world::World;
 
 const PHASES: [Phase; 6] =
@@ -19,6 +22,8 @@ pub(crate) struct Ways {
     pub(crate) reaches: Vec<Reach>,
     /// The rules the hint names.
     pub(crate) allow: Vec<String>,
+    /// What makes the tool known, where it is one of a server's that nobody asked.
+    pub(crate) server: Option<String>,
 }
 
 /// The lines that tell what would happen.
@@ -135,8 +140,30 @@ pub(crate) fn touched(resource: &Resource) -> String {
     }
 }
 
+/// So long a rule can still be typed.
+const SHORT: usize = 120;
+
+/// The narrowest rules that would do, where they are narrower than those that are usually named.
+fn narrowest(ways: &Ways) -> Option<&Vec<String>> {
+    let short = |rules: &&Vec<String>| rules.iter().map(String::len).sum::<usize>() <= SHORT;
+    ways.reaches.iter().map(|reach| &reach.rules).find(short).filter(|rules| **rules != ways.allow)
+}
+
 fn hint(explanation: &Explanation, ways: &Ways, world: &World) -> Option<String> {
     let code = explanation.code?;
+    if let (RefusalCode::UnknownTool, Some(way)) = (code, &ways.server) {
+        return Some(way.clone());
+    }
+    if code == RefusalCode::ApprovalRequired
+        && explanation.rule.is_none()
+        && let Some(narrow) = narrowest(ways)
+    {
+        let wide = ways.allow.join(", ");
+        return Some(format!(
+            "give {} to let it run; {wide} would let more run than this.",
+            allowing(narrow)
+        ));
+    }
     let mut refusal = Refusal::new(code, "");
     refusal.hint.clone_from(&explanation.hint);
     refusal.rule.clone_from(&explanation.rule);

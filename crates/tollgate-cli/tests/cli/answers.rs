@@ -71,23 +71,35 @@ fn wrong_arguments_are_told_one_by_one_with_the_nearest_name() {
         "  reason /pth: there is no field \"pth\"; did you mean \"path\"?\n",
         "  reason /limit: expected an integer, came the string \"x\"\n",
         "  reason the arguments: the required field \"path\" is missing\n",
-        "  hint:  Correct these fields and call again.\n",
+        "  hint:  correct these fields; `tollgate tools show read` with the same --mocks shows them all.\n",
     ] {
         assert!(ran.err.contains(said), "{said}\n{ran:?}");
     }
 }
 
 #[test]
-fn a_name_no_built_in_tool_has_is_refused_by_name() {
+fn a_person_who_mistypes_a_tool_is_told_the_nearest_names_and_what_lists_them_and_a_program_the_models_words()
+{
     let ran = World::new().run(&["call", "no_such_tool", "{}"]);
     assert_eq!(ran.code, Some(3));
     assert_eq!(
         ran.err,
         "refused at 0 resolve: no_such_tool\n  reason There is no tool \"no_such_tool\".\n  \
-         hint:  Use one of the tools you were given, by its exact name.\n"
+         hint:  `tollgate tools list` shows every name, `tollgate tools search WORDS` finds a tool by what it does.\n"
     );
+    for command in ["call", "explain"] {
+        let ran = World::new().run(&[command, "write_file", "{}"]);
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(said.contains("did you mean `write`? `tollgate tools list` shows every name."), "{said}");
+        assert!(!said.contains("you were given"), "{said}");
+    }
+    let shown = World::new().run(&["tools", "show", "reed"]);
+    assert!(shown.err.contains("hint: did you mean `read`? `tollgate tools list`"), "{shown:?}");
+    let mocked = World::with(&tools(&[("look", json!({}))])).on_mocks(&["call", "lok", "{}"]);
+    assert!(mocked.err.contains("`look`? `tollgate tools list` with the same --mocks shows"), "{mocked:?}");
     let ran = World::new().run(&["call", "no_such_tool", "{}", "--json"]);
     assert_eq!(ran.status(), ("refused".to_owned(), "unknown_tool".to_owned()));
+    assert_eq!(ran.json()["hint"], "Use one of the tools you were given, by its exact name.");
     assert_eq!(ran.err, "");
 }
 

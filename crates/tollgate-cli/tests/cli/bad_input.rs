@@ -119,3 +119,22 @@ fn a_pattern_that_would_go_back_for_ever_comes_to_an_end() {
         assert!(began.elapsed() < Duration::from_secs(20), "{tool}: {:?}", began.elapsed());
     }
 }
+
+#[test]
+fn a_person_who_slips_is_told_what_to_type_next() {
+    let world = World::new();
+    for (args, said) in [
+        (&["trace"][..], "hint: name one of these commands"),
+        (&["call", "read_file", "path=a"], "`tollgate tools show read_file` shows them"),
+        (&["call", "read_file", "{}"], "`tollgate tools show read_file` shows them all."),
+        (
+            &["call", "write", r#"{"path":"a","content":"x"}"#],
+            "`tollgate explain write JSON` shows narrower rules.",
+        ),
+        (&["mcp", "check"], "error: no server is configured\nhint: `tollgate mcp add NAME"),
+        (&["mcp", "check", "up"], "error: no server is called \"up\"\nhint: `tollgate mcp list`"),
+    ] {
+        let ran = world.run(args);
+        assert!(ran.err.contains(said), "{args:?}: {ran:?}");
+    }
+}

@@ -84,7 +84,7 @@ fn findings_come_with_their_fix_and_deny_makes_them_an_error() {
     let lines = ran.lines();
     let rules = |tool: &str| -> Vec<Value> {
         let of = lines.iter().filter(|line| line["tool"] == tool && line["level"] == "warning");
-        of.map(|line| line["rule"].clone()).collect()
+        of.map(|line| line["kind"].clone()).collect()
     };
     assert_eq!(rules("get_invoice"), Vec::<Value>::new());
     for rule in ["vague_name", "thin_description", "undescribed_arguments", "unchecked_write"] {

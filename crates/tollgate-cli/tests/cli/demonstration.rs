@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use crate::world::World;
+use crate::world::{Ran, World};
 
 /// The words without the figures and bars, which are of this very run.
 fn lasting(text: &str) -> Vec<String> {
@@ -75,4 +75,15 @@ fn the_json_of_the_demonstration_is_one_result_a_line() {
     assert_eq!(told, expected.map(|(id, status)| (id.to_owned(), status.to_owned())));
     let concurrent: Vec<_> = ran.lines().iter().map(|result| result["was_concurrent"] == true).collect();
     assert_eq!(concurrent[..5], [true, true, true, false, false]);
+}
+
+#[test]
+fn the_sum_of_a_run_says_that_it_counts_the_calls_that_ran() {
+    let world = World::new();
+    let ran: Ran = world.command(&["demo"]).env("PATH", "/usr/bin:/bin").output().unwrap().into();
+    let said = format!("{}{}", ran.out, ran.err);
+    let refused = said.lines().filter(|line| line.starts_with("refused")).count();
+    let settled = said.lines().filter(|line| line.starts_with("ok ")).count();
+    assert_eq!((settled, refused), (6, 1), "{said}");
+    assert!(said.contains("5 turns, 6 calls ran, "), "{said}");
 }

@@ -127,7 +127,10 @@ fn a_tool_that_wants_a_key_of_its_own_is_3_without_one_and_0_with_one() {
 fn a_call_that_needs_a_person_is_4() {
     let world = world();
     let cases = [
-        (&["call", "fine"][..], "give --allow 'fine' to let it run."),
+        (
+            &["call", "fine"][..],
+            "give --allow 'fine' to let it run; `tollgate explain fine JSON` shows narrower rules.",
+        ),
         (&["call", "fine", "--allow", "*", "--ask", "fine"], "leave --ask out, or let a person answer."),
     ];
     for (args, hint) in cases {

@@ -33,14 +33,24 @@ fn an_explanation_tells_phases_effects_decision_rule_and_reason() {
 }
 
 #[test]
-fn a_call_that_would_ask_says_which_rule_would_let_it_run() {
+fn a_call_that_would_ask_says_the_narrowest_rule_that_would_let_it_run() {
     let ran = world().on_mocks(&["explain", "web__get", "{}"]);
     assert_eq!(ran.code, Some(0));
     assert!(ran.out.starts_with("web__get would ask a person\n"), "{ran:?}");
     assert!(ran.out.contains("  4 permit     asks a person\n  5 execute    not reached\n"), "{ran:?}");
-    assert!(ran.out.ends_with("  hint:        give --allow '@web/get' to let it run.\n"), "{ran:?}");
+    assert!(ran.out.contains("  hint:        give --allow '@web/get"), "{ran:?}");
     let ran = world().on_mocks(&["explain", "web__get", "{}", "--allow", "@web/get", "--json"]);
     assert_eq!(ran.json()["status"], json!("ok"));
+    let command = |command: &str| json!({ "command": command }).to_string();
+    let ran = World::new().run(&["explain", "shell", &command("rm 'a b'")]);
+    let rule = ran.out.split("give --allow ").nth(1).unwrap().split(" to let it run").next().unwrap();
+    assert!(rule != "'shell'" && ran.out.ends_with("shell would let more run than this.\n"), "{ran:?}");
+    // As a shell would hand it over.
+    let rule = rule.trim_matches('\'').replace(r"'\''", "'");
+    for (run, status) in [("rm 'a b'", "ok"), ("rm c", "ask")] {
+        let told = World::new().run(&["explain", "shell", &command(run), "--allow", &rule, "--json"]).json();
+        assert_eq!(told["status"], status, "{rule}: {told}");
+    }
 }
 
 #[test]

@@ -74,8 +74,8 @@ fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
             "mocks": [{"file": "mocks.json", "tools": 2, "routes": ["reading"], "set_aside": [{"tool": "bare", "reason":
                 "it has no schema of its arguments (`input_schema`, `inputSchema` or `parameters`)"}]}],
             "config": [],
-            "rules": [{"rule": "wirte", "source": "--deny", "speaks": false},
-                      {"rule": "read", "source": "--allow", "speaks": true}],
+            "rules": [{"rule": {"text": "deny wirte", "source": "--deny", "layer": "session"}, "speaks": false},
+                      {"rule": {"text": "allow read", "source": "--allow", "layer": "session"}, "speaks": true}],
             "asking": "nobody", "broken": [], "keys": [],
             "advice": ["put right what was set aside: until then those tools do not exist.",
                        "no file defines the route raeding, so that it exposes nothing: correct it.",
@@ -183,7 +183,7 @@ fn servers_are_listed_with_what_keeps_them_from_starting_and_none_is_started() {
         .iter()
         .map(|server| {
             let text = |key: &str| server[key].as_str().unwrap_or_default().to_owned();
-            (text("name"), text("state"), text("problem"), text("hint"))
+            (text("name"), text("state"), text("reason"), text("hint"))
         })
         .collect();
     for (name, state, problem, hint) in [

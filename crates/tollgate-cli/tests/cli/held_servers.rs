@@ -99,3 +99,36 @@ fn what_would_hold_nothing_is_an_error_with_its_place() {
     let listed = world.run(&["mcp", "list", "--json"]).json();
     assert_eq!(listed["sandbox"], "may change the roots, no network");
 }
+
+#[test]
+fn a_server_is_added_with_the_sandbox_it_is_to_run_in() {
+    let world = World::new();
+    let file = world.path().join(".config/tollgate/tollgate.toml");
+    for (args, written, listed) in [
+        (&["--sandbox"][..], "sandbox = true\n", json!("may change the roots, no network")),
+        (
+            &["--sandbox", "--network"],
+            "sandbox = true\nnetwork = true\n",
+            json!("may change the roots, network open"),
+        ),
+        (&["--sandbox=reading"], "sandbox = \"reading\"\n", json!("may only read")),
+        (&[], "command = \"/bin/true\"\n", Value::Null),
+    ] {
+        let added = world.run(&[&["mcp", "add", "up"], args, &["--", "/bin/true"]].concat());
+        assert_eq!(added.code, Some(0), "{added:?}");
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(written), "{text}");
+        assert_eq!(world.run(&["mcp", "list", "--json"]).json()["sandbox"], listed);
+        world.run(&["mcp", "remove", "up"]);
+    }
+    for odd in [
+        &["--sandbox=reading", "--network", "--", "/bin/true"][..],
+        &["--network", "--", "/bin/true"],
+        &["--sandbox=all", "--", "/bin/true"],
+        &["--sandbox", "--url", "https://example.org"],
+    ] {
+        let refused = world.run(&[&["mcp", "add", "up"], odd].concat());
+        assert_eq!(refused.code, Some(2), "{odd:?}: {refused:?}");
+        assert!(refused.err.contains("hint: "), "{refused:?}");
+    }
+}

@@ -118,5 +118,5 @@ fn ten_thousand_tools_are_no_burden() {
     let ran = world.allowed(&["call", "tool_9999", r#"{"path": "a"}"#]);
     assert_eq!(ran.code, Some(0));
     let ran = world.allowed(&["call", "tool_x9999", "{}"]);
-    assert!(ran.err.contains("Did you mean `tool_9999`?"), "{ran:?}");
+    assert!(ran.err.contains("did you mean `tool_9999`?"), "{ran:?}");
 }

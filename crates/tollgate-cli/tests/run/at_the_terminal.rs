@@ -45,7 +45,7 @@ fn a_task_is_shown_from_its_text_over_its_calls_to_its_end() {
     let places: Vec<_> =
         order.iter().map(|text| seen.find(text).unwrap_or_else(|| panic!("{text}: {seen}"))).collect();
     assert!(places.is_sorted(), "{seen}");
-    assert!(seen.contains("2 turns, 2 calls"), "{seen}");
+    assert!(seen.contains("2 turns, 2 calls ran"), "{seen}");
     provider.is_content();
 }
 

@@ -5,6 +5,7 @@ use reqwest::{Client, Url};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{challenge::Challenge, flow::LoginFault};
+use crate::config::shown_address;
 
 /// A document is no larger.
 const MOST: usize = 256 << 10;
@@ -160,7 +161,13 @@ async fn issuer_of(client: &Client, url: &Url, called: Called<'_>) -> Result<Iss
     for place in places {
         match get::<Issuer>(client, &at(url, &place)).await {
             Ok(issuer) if called.fits(&issuer.issuer) => return checked(issuer),
-            Ok(issuer) => return Err(LoginFault::Odd(format!("{url} calls itself {}", issuer.issuer))),
+            Ok(issuer) => {
+                return Err(LoginFault::Odd(format!(
+                    "{} calls itself {}",
+                    shown_address(url.as_str()),
+                    issuer.issuer
+                )));
+            }
             Err(fault) => last = fault,
         }
     }

@@ -183,7 +183,7 @@ fn pin(definition: &Definition) -> Pin {
 
 /// What a server is reached by, as one hash: another program or address under the same name is another server.
 pub(super) fn reached_by(endpoint: &Endpoint) -> String {
-    format!("sha256:{}", hex(&sha2::Sha256::digest(endpoint.shown().as_bytes())))
+    format!("sha256:{}", hex(&sha2::Sha256::digest(endpoint.exact().as_bytes())))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 use tollgate::{
     BoxFuture, Registry, Tollgate,
-    catalog::lint::Hints,
+    catalog::{Absent, lint::Hints},
     launch::{Launcher, Program, Started},
 };
 
@@ -208,7 +208,10 @@ impl Upstreams {
         for server in &*self.servers {
             let name = &server.config.name;
             let listed = server.listed().or_else(|| server.remembered().map(Arc::new));
-            let Some(listed) = listed else { continue };
+            let Some(listed) = listed else {
+                registered.registry = registered.registry.with_absent(absent(server));
+                continue;
+            };
             let aside = listed.aside.iter().map(|(tool, why)| (tool.clone(), why.clone()));
             let mut aside: Vec<_> = aside.collect();
             let deferred = listed.tools.len() > server.config.limits.in_prompt;
@@ -326,6 +329,18 @@ fn tool_of(error: &tollgate::catalog::RegistryError) -> String {
     match error {
         Name { tool, .. } | Duplicate { tool, .. } | Schema { tool, .. } | Other { tool, .. } => tool.clone(),
     }
+}
+
+/// What a model is told of a server whose tools are not known. Why it failed is for the operator.
+fn absent(server: &Upstream) -> Absent {
+    let name = server.config.name.as_str();
+    let (why, does) = match server.health() {
+        Health::Down { .. } | Health::Broken { .. } => ("could not be reached", "says what is wrong with it"),
+        Health::Starting => ("is still starting", "waits for it and lists its tools"),
+        Health::Idle | Health::Ready => ("was not asked for its tools yet", "asks it for them"),
+    };
+    let hint = format!("`tollgate mcp check {name}` {does}; until then use another tool.");
+    Absent { server: name.into(), why: why.into(), hint: hint.into() }
 }
 
 fn status(server: &Upstream) -> ServerStatus {

@@ -81,8 +81,9 @@ pub(crate) async fn connect(
         Generation::Legacy => initialize(&connection).await,
         Generation::Stateless => discover(&connection).await,
         Generation::Auto => match either(&connection).await {
-            // A server that ends or hangs up over a question it does not know gets a new start without it.
-            Err(Fault::Lost(_) | Fault::NotSent(_)) if !connection.is_alive() => {
+            // A server that ends or hangs up over a question it does not know gets a new start without it. One that ended
+            // before it read the question would end again, and its reason is the first one's.
+            Err(Fault::Lost(_)) if !connection.is_alive() => {
                 drop(connection);
                 let (tail, connection) = open(reach).await?;
                 last_words(tail);

@@ -18,7 +18,10 @@ use super::{
     session::{Kind, Link, Outgoing, rpc_fault},
     sse::Events,
 };
-use crate::{auth::Login, config::Endpoint};
+use crate::{
+    auth::Login,
+    config::{Endpoint, shown_path},
+};
 
 const STREAM: &str = "text/event-stream";
 const SESSION: &str = "mcp-session-id";
@@ -338,7 +341,8 @@ fn plain(error: &reqwest::Error) -> String {
     }
     let at = error.url().filter(|_| error.is_connect()).and_then(|url| {
         let port = url.port().map_or(String::new(), |port| format!(":{port}"));
-        Some(format!("no connection to {}://{}{port}{}: ", url.scheme(), url.host_str()?, url.path()))
+        let path = shown_path(url.path());
+        Some(format!("no connection to {}://{}{port}{path}: ", url.scheme(), url.host_str()?))
     });
     format!("{}{cause}", at.unwrap_or_default())
 }

@@ -164,11 +164,20 @@ impl Session {
 
     /// Ends the connection: everybody who waits is told why.
     pub(super) fn end(&self, reason: impl Into<String>) {
-        let _ = self.reason.set(reason.into());
+        self.end_as(reason.into(), Fault::Lost);
+    }
+
+    /// The same where nothing that was sent has reached anybody.
+    pub(super) fn end_unreached(&self, reason: String) {
+        self.end_as(reason, Fault::NotSent);
+    }
+
+    fn end_as(&self, reason: String, fault: fn(String) -> Fault) {
+        let _ = self.reason.set(reason);
         self.gone.cancel();
         let waiting = std::mem::take(&mut *self.waiting());
         for (_, one) in waiting {
-            let _ = one.answer.send(Err(Fault::Lost(self.reason())));
+            let _ = one.answer.send(Err(fault(self.reason())));
         }
     }
 

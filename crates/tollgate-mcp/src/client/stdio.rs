@@ -97,8 +97,10 @@ async fn watch(
     stop: CancellationToken,
     mut reading: tokio::task::JoinHandle<()>,
 ) {
+    let mut ended = false;
     let reason = tokio::select! {
         code = process.ended() => {
+            ended = true;
             // What it said last is still in the pipe.
             let _ = tokio::time::timeout(LAST_WORDS, &mut reading).await;
             match code {
@@ -108,7 +110,9 @@ async fn watch(
         }
         _ = &mut reading => {
             // It closed its stdout: whatever it does now, it answers nothing any more.
-            match tokio::time::timeout(LAST_WORDS, process.ended()).await {
+            let code = tokio::time::timeout(LAST_WORDS, process.ended()).await;
+            ended = code.is_ok();
+            match code {
                 Ok(Some(code)) => format!("the server ended with exit code {code}"),
                 Ok(None) => "the server was killed".to_owned(),
                 Err(_) => "the server closed its stdout".to_owned(),
@@ -117,7 +121,12 @@ async fn watch(
         () = stop.cancelled() => "it was closed".to_owned(),
     };
     reading.abort();
-    session.end(reason);
+    // What lies in the pipe when its reader ends has reached nobody.
+    if ended && process.has_read_nothing() {
+        session.end_unreached(reason);
+    } else {
+        session.end(reason);
+    }
     process.stop().await;
 }
 

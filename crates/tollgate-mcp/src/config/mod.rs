@@ -1,12 +1,15 @@
 //! Which servers there are: from `tollgate.toml`, from the `mcpServers` files of other clients, and back again.
 
 mod name;
+mod address;
 mod server;
 mod expand;
 mod toml_file;
 mod json_file;
 mod write;
 
+pub use address::shown_address;
+pub(crate) use address::shown_path;
 pub use expand::{Expanded, expand};
 pub use json_file::{JsonServers, read_json};
 pub use name::{BadServerName, ServerName};

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use super::ServerName;
+use super::{ServerName, shown_address};
 
 /// Everything about one server that is known before it is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,8 +166,18 @@ impl ServerConfig {
 }
 
 impl Endpoint {
-    /// The exact command or address, on one line, for whoever approves it. Values of variables and headers are not shown.
+    /// The exact command, or the address without what looks like a secret in it, on one line, for whoever approves it. Values
+    /// of variables and headers are not shown.
     pub fn shown(&self) -> String {
+        self.told(shown_address)
+    }
+
+    /// The same with the whole address, secrets and all: for telling two endpoints apart, never for showing.
+    pub(crate) fn exact(&self) -> String {
+        self.told(str::to_owned)
+    }
+
+    fn told(&self, address: impl Fn(&str) -> String) -> String {
         match self {
             Self::Stdio { command, args, env, env_names, cwd } => {
                 let words = std::iter::once(command).chain(args).map(|word| quoted(word));
@@ -182,10 +192,10 @@ impl Endpoint {
                 }
                 shown
             }
-            Self::Http { url, headers, .. } if headers.is_empty() => url.clone(),
+            Self::Http { url, headers, .. } if headers.is_empty() => address(url),
             Self::Http { url, headers, .. } => {
                 let names: Vec<_> = headers.iter().map(|(name, _)| name.as_str()).collect();
-                format!("{url} (with {})", names.join(", "))
+                format!("{} (with {})", address(url), names.join(", "))
             }
         }
     }

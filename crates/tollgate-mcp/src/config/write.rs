@@ -2,7 +2,7 @@
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
 
-use super::{Endpoint, Generation, ServerConfig, ServerName};
+use super::{Confinement, Endpoint, Generation, ServerConfig, ServerName};
 
 /// Why a file cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -94,6 +94,14 @@ fn table(server: &ServerConfig) -> Table {
         Generation::Stateless => table["generation"] = value("stateless"),
         Generation::Legacy => table["generation"] = value("legacy"),
     }
+    match server.sandbox {
+        None => {}
+        Some(Confinement::Writing) => table["sandbox"] = value(true),
+        Some(Confinement::Reading) => table["sandbox"] = value("reading"),
+    }
+    if server.network {
+        table["network"] = value(true);
+    }
     if server.trust {
         table["trust"] = value(true);
     }
@@ -122,11 +130,13 @@ mod tests {
         let Endpoint::Stdio { env, .. } = &mut server.endpoint else { panic!("a program") };
         env.push(("K".to_owned(), "v".to_owned()));
         server.trust = true;
+        (server.sandbox, server.network) = (Some(Confinement::Writing), true);
         let after = with_server(before, &server).unwrap();
         assert!(after.starts_with(before), "{after}");
         let read = read_toml(&after, Path::new("t"), &|_| None).unwrap();
         assert_eq!(read[0].endpoint, server.endpoint);
         assert!(read[0].trust);
+        assert_eq!((read[0].sandbox, read[0].network), (server.sandbox, server.network));
         assert_eq!(with_server(&after, &server), Err(NotWritten::Taken(name.clone())));
 
         let web = ServerConfig::http(ServerName::new("web").unwrap(), "https://x");

@@ -3,6 +3,7 @@
 use crate::StoreError;
 
 mod sqlite;
+mod values;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "postgres")]

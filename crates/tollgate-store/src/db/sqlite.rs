@@ -8,11 +8,18 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, types::ValueRef};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use rustix::fs::{Access, FlockOperation, access, flock};
 
-use super::{Cell, Db, Durability, Param, Row};
-use crate::{StoreError, place::make_private};
+use super::{
+    Db, Durability, Param, Row,
+    values::{bind, cell, tell},
+};
+use crate::{
+    StoreError,
+    place::make_private,
+    reading::{Lies, beside},
+};
 
 /// Pages the log may have before they are put into the database. Whoever opens the store reads the whole log: a short
 /// one opens fast. A process that writes much keeps a longer one, because each time costs two syncs and the same page
@@ -56,6 +63,28 @@ impl Sqlite {
         };
         sqlite.prepare()?;
         Ok(sqlite)
+    }
+
+    /// Opens a file that is there to read it. Makes and changes nothing, in its folder neither.
+    pub(crate) fn open_to_read(file: &Path, marks: &Path, patience: Duration) -> Result<Self, StoreError> {
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let address = Lies::of(file)?.address(file);
+        let connection = Connection::open_with_flags(address, flags).and_then(|connection| {
+            connection.busy_timeout(patience)?;
+            connection.set_prepared_statement_cache_capacity(PREPARED);
+            Ok(connection)
+        });
+        Ok(Self {
+            connection: connection.map_err(|error| tell(file, patience, &error))?,
+            file: file.to_owned(),
+            patience,
+            sync: Durability::Full,
+            seen: 0,
+            commits: 0,
+            marks: marks.to_owned(),
+            held: HashMap::new(),
+        })
     }
 
     fn prepare(&mut self) -> Result<(), StoreError> {
@@ -102,9 +131,7 @@ fn private_file(file: &Path) -> Result<(), StoreError> {
     }
     access(file, Access::READ_OK | Access::WRITE_OK).map_err(|errno| fault(errno.into()))?;
     for end in ["", "-wal", "-shm"] {
-        let mut path = file.as_os_str().to_owned();
-        path.push(end);
-        match make_private(Path::new(&path)) {
+        match make_private(&beside(file, end)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fault(error)),
             _ => {}
         }
@@ -241,46 +268,5 @@ impl Db for Sqlite {
         size("page_count")
             .and_then(|pages| size("page_size").map(|bytes| pages * bytes))
             .map_err(|error| self.tell(&error))
-    }
-}
-
-fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Param<'_>]) -> Result<(), rusqlite::Error> {
-    for (at, param) in params.iter().enumerate() {
-        match param {
-            Param::Int(number) => statement.raw_bind_parameter(at + 1, number)?,
-            Param::Text(text) => statement.raw_bind_parameter(at + 1, text)?,
-            Param::Blob(bytes) => statement.raw_bind_parameter(at + 1, bytes)?,
-        }
-    }
-    Ok(())
-}
-
-fn cell(value: ValueRef<'_>) -> Cell {
-    match value {
-        ValueRef::Null => Cell::Null,
-        ValueRef::Integer(number) => Cell::Int(number),
-        #[expect(clippy::cast_possible_truncation, reason = "no column of ours holds fractions")]
-        ValueRef::Real(number) => Cell::Int(number as i64),
-        ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
-        ValueRef::Blob(bytes) => Cell::Blob(bytes.to_vec()),
-    }
-}
-
-fn tell(file: &Path, patience: Duration, error: &rusqlite::Error) -> StoreError {
-    let place = file.display().to_string();
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            StoreError::Corrupt { place, why: error.to_string() }
-        }
-        Some(ErrorCode::DiskFull) => StoreError::Full { place },
-        Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { place },
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            StoreError::Busy { place, waited: patience }
-        }
-        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => StoreError::Io {
-            path: file.to_owned(),
-            source: std::io::Error::new(std::io::ErrorKind::PermissionDenied, error.to_string()),
-        },
-        _ => StoreError::Database(error.to_string()),
     }
 }

@@ -39,5 +39,6 @@ mod budgets;
 mod breakers;
 mod resuming;
 mod safety;
+mod reading;
 mod migrations;
 mod bad_input;

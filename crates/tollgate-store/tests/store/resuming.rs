@@ -87,15 +87,15 @@ on_both! {
         let _ = world.gate(&store).call(&turn(1), Proposed::new("c", "pay", &json!({"n": 1}))).await;
         let of = ModelTurn {
             model: "m-1".to_owned(), input_tokens: 120, output_tokens: 30, microdollars: Some(450),
-            stop_reason: Some("tool_use".to_owned()), took_ms: 900,
+            stop_reason: Some("tool_use".to_owned()), duration_ms: 900,
         };
         store.model_turn(&run, 1, &of);
         store.stopped(&run, "end_turn");
         store.flush().await.expect("flushes");
         let entries: Vec<Entry> = store.journal("r", 0).expect("reads");
         let tree = RunTrace::of("r", &entries);
-        assert_eq!(tree.models.iter().map(|(turn, of)| (*turn, of.clone())).collect::<Vec<_>>(), [(1, of)]);
+        assert_eq!(tree.models.iter().map(|model| (model.turn, model.of.clone())).collect::<Vec<_>>(), [(1, of)]);
         assert_eq!(tree.stopped.as_deref(), Some("end_turn"));
-        assert!(tree.calls[0].evidence.as_deref().is_some_and(|evidence| evidence.starts_with("sha256:")));
+        assert!(tree.calls[0].evidence_ref.as_deref().is_some_and(|evidence| evidence.starts_with("sha256:")));
     }
 }

@@ -7,7 +7,10 @@ use tollgate::{
     launch::{Launcher, Process, Program, Started},
 };
 
-use super::{Environment, Launch, LaunchError, Running, Wrapper};
+use super::{
+    Environment, Launch, LaunchError, Running, Wrapper,
+    input::{Input, Untouched},
+};
 
 /// Starts programs here, each with the allow list of these variables and, where given, inside a sandbox.
 #[derive(Clone)]
@@ -59,28 +62,39 @@ impl Launcher for HostLauncher {
             let launch = self.launch(program).map_err(io::Error::other)?;
             let (running, pipes) = launch.start().await.map_err(io::Error::other)?;
             let stdin = pipes.stdin.ok_or_else(|| io::Error::other("it has no input"))?;
+            let (stdin, untouched) = Input::new(stdin);
             Ok(Started {
                 stdin: Box::new(stdin),
                 stdout: Box::new(pipes.stdout),
                 stderr: Box::new(pipes.stderr),
-                process: Box::new(running),
+                process: Box::new(Talking { running, untouched }),
             })
         })
     }
 }
 
-impl Process for Running {
+/// A program that is talked to.
+struct Talking {
+    running: Running,
+    untouched: Untouched,
+}
+
+impl Process for Talking {
     fn id(&self) -> u32 {
-        Running::id(self)
+        self.running.id()
     }
 
     fn ended(&mut self) -> BoxFuture<'_, Option<i32>> {
-        Box::pin(async { Running::ended(self).await.and_then(|status| status.code()) })
+        Box::pin(async { self.running.ended().await.and_then(|status| status.code()) })
+    }
+
+    fn has_read_nothing(&self) -> bool {
+        self.untouched.is_true()
     }
 
     fn stop(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            Running::stop(self).await;
+            self.running.stop().await;
         })
     }
 }

@@ -12,6 +12,7 @@ mod watcher;
 mod group;
 mod capture;
 mod run;
+mod input;
 mod launcher;
 mod leash;
 mod stacked;

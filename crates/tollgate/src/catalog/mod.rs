@@ -2,6 +2,7 @@
 
 mod bulk;
 mod registry;
+mod absent;
 mod filter;
 mod search;
 mod deferred;
@@ -9,6 +10,7 @@ mod snapshot;
 mod offer;
 pub mod lint;
 
+pub use absent::Absent;
 pub use deferred::{Loaded, ToolSearch, ToolSearchArgs};
 pub use filter::Filter;
 pub use offer::{Aside, WireOffer};

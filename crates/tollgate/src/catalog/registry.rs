@@ -4,7 +4,10 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use foldhash::fast::RandomState;
 
-use super::bulk::{Open, Ready, compile, compile_all};
+use super::{
+    Absent,
+    bulk::{Open, Ready, compile, compile_all},
+};
 use crate::{
     schema::{BadSchema, Compiled},
     tool::{BadName, Erased, Origin, Route, Tool, ToolId, ToolName, ToolSpec, erase},
@@ -16,6 +19,7 @@ pub struct Registry {
     tools: Vec<Arc<Registered>>,
     taken: HashMap<Arc<str>, ToolId, RandomState>,
     routes: HashMap<Route, Vec<String>>,
+    absent: Vec<Absent>,
     open: Open,
 }
 
@@ -109,6 +113,18 @@ impl Registry {
     pub fn with_route(mut self, route: Route, tools: Vec<String>) -> Self {
         self.routes.insert(route, tools);
         self
+    }
+
+    /// The same, knowing of a server whose tools are not here: whoever calls one is told what is the matter with it.
+    #[must_use]
+    pub fn with_absent(mut self, absent: Absent) -> Self {
+        self.absent.push(absent);
+        self
+    }
+
+    /// The servers whose tools are not here.
+    pub fn absent(&self) -> &[Absent] {
+        &self.absent
     }
 
     /// The metadata of every tool, in the order of registration.

@@ -8,6 +8,7 @@ use std::{
 use foldhash::fast::RandomState;
 
 use super::{
+    Absent,
     deferred::{LazyIndex, Loaded},
     offer::Offers,
     registry::{Registered, Registry},
@@ -27,11 +28,19 @@ pub struct Snapshot {
     pool: Vec<Entry>,
     by_name: HashMap<Arc<str>, u32, RandomState>,
     routes: HashMap<Route, HashSet<Arc<str>>>,
+    absent: Vec<Missing>,
     index: LazyIndex,
     loaded: Loaded,
     // What was loaded when the snapshot was taken; what is loaded later shows from the next one on.
     shown: BTreeSet<Arc<str>>,
     offers: Offers,
+}
+
+/// A server whose tools are not there, and the routes that name one of them: on others it is not spoken of.
+#[derive(Debug)]
+struct Missing {
+    server: Absent,
+    routes: HashSet<Route>,
 }
 
 #[derive(Debug, Clone)]
@@ -83,6 +92,7 @@ impl Snapshot {
         Self {
             by_name,
             routes,
+            absent: registry.absent().iter().map(|server| missing(server, registry)).collect(),
             pool,
             index: LazyIndex::default(),
             shown: loaded.labels(),
@@ -99,6 +109,7 @@ impl Snapshot {
                 .is_some_and(|entry| Arc::ptr_eq(&entry.tool, tool) && entry.offered == offered(tool, policy))
         };
         registry.tools().len() == self.pool.len()
+            && registry.absent().iter().eq(self.absent.iter().map(|missing| &missing.server))
             && registry.tools().iter().all(same)
             && loaded.labels() == self.shown
     }
@@ -177,6 +188,10 @@ impl Snapshot {
     }
 
     fn unknown(&self, name: &str, route: Option<&Route>) -> Refusal {
+        let told = |missing: &&Missing| route.is_none_or(|route| missing.routes.contains(route));
+        if let Some(missing) = self.absent.iter().filter(told).find(|missing| missing.server.has(name)) {
+            return missing.server.refusal(name);
+        }
         let near = nearest(name, self.reachable(route).map(|(label, _)| &**label));
         let shown = crate::json::shorten(name, 80);
         let refusal = Refusal::new(RefusalCode::UnknownTool, format!("There is no tool {shown:?}."));
@@ -185,6 +200,12 @@ impl Snapshot {
             None => refusal.with_hint("Use one of the tools you were given, by its exact name."),
         }
     }
+}
+
+fn missing(server: &Absent, registry: &Registry) -> Missing {
+    let names_it = |names: &Vec<String>| names.iter().any(|name| server.has(name));
+    let routes = registry.routes().iter().filter(|(_, names)| names_it(names));
+    Missing { server: server.clone(), routes: routes.map(|(route, _)| route.clone()).collect() }
 }
 
 fn offered(tool: &Registered, policy: &dyn Policy) -> Offered {

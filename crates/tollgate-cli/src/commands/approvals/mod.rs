@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tollgate::policy::{Desk, Lifetime, NotAnswered, Pending, Reply, RuleRef};
 use tollgate_store::LazyStore;
 
@@ -43,7 +43,7 @@ pub(crate) fn run(approvals: &Approvals, shared: &Shared) -> Result<Exit, Fault>
 
 fn list(waiting: &[Pending], shared: &Shared) -> Result<Exit, Fault> {
     if shared.json {
-        waiting.iter().try_for_each(|pending| words::data(&words::json(pending)))?;
+        waiting.iter().try_for_each(|pending| words::data(&words::json(&named(pending))))?;
         return Ok(Exit::Done);
     }
     if waiting.is_empty() {
@@ -61,6 +61,19 @@ fn list(waiting: &[Pending], shared: &Shared) -> Result<Exit, Fault> {
         ))?;
     }
     Ok(Exit::Done)
+}
+
+/// A question with the names its parts have everywhere else.
+fn named(pending: &Pending) -> Value {
+    let mut named = json!(pending);
+    named["input"] = named["args"].take();
+    if let Some(fields) = named.as_object_mut() {
+        fields.remove("args");
+    }
+    if let Some((text, source)) = &pending.rule {
+        named["rule"] = json!({"text": text, "source": source});
+    }
+    named
 }
 
 fn reply(answer: &AnswerQuestion, waiting: &[Pending]) -> Result<Reply, Fault> {

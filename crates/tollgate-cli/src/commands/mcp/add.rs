@@ -1,10 +1,10 @@
 //! `mcp add`: a server is in the file from now on. It is not started.
 
-use tollgate_mcp::config::{Endpoint, Generation, ServerConfig, ServerName, with_server};
+use tollgate_mcp::config::{Confinement, Endpoint, Generation, ServerConfig, ServerName, with_server};
 
 use super::file;
 use crate::{
-    args::{Environment, GenerationName, McpAdd, Shared},
+    args::{ConfinementName, Environment, GenerationName, McpAdd, Shared},
     config,
     exit::{Exit, Fault},
     servers, words, world,
@@ -42,6 +42,7 @@ fn understood(add: &McpAdd) -> Result<ServerConfig, Fault> {
                     "begin it with https://.",
                 ));
             }
+            of_no_program(add)?;
             let headers = add.header.iter().map(|header| pair(header, ':', "--header", "NAME: VALUE"));
             Endpoint::Http { url: url.clone(), headers: headers.collect::<Result<_, _>>()?, oauth: None }
         }
@@ -67,12 +68,39 @@ fn understood(add: &McpAdd) -> Result<ServerConfig, Fault> {
     };
     let mut server = ServerConfig::new(name, endpoint);
     server.trust = add.trust;
+    server.network = add.network;
+    server.sandbox = add.sandbox.map(|may| match may {
+        ConfinementName::Writing => Confinement::Writing,
+        ConfinementName::Reading => Confinement::Reading,
+    });
+    if server.network && server.sandbox == Some(Confinement::Reading) {
+        let hint = "leave --network out, or say --sandbox.";
+        return Err(Fault::usage("a server that may only read has no network", hint));
+    }
     server.generation = match add.generation {
         GenerationName::Auto => Generation::Auto,
         GenerationName::Stateless => Generation::Stateless,
         GenerationName::Legacy => Generation::Legacy,
     };
     Ok(server)
+}
+
+/// What is said of a program means nothing for an address; a sandbox that holds nothing must not be believed in.
+fn of_no_program(add: &McpAdd) -> Result<(), Fault> {
+    let said = [
+        ("--env", !add.env.is_empty()),
+        ("--pass-env", !add.pass_env.is_empty()),
+        ("--cwd", add.cwd.is_some()),
+        ("--sandbox", add.sandbox.is_some()),
+    ];
+    match said.into_iter().find(|(_, said)| *said) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let message =
+                format!("{option} is said of a program, and nothing of a server behind --url runs here");
+            Err(Fault::usage(message, "leave it out, or give a command after `--` instead of --url."))
+        }
+    }
 }
 
 fn pair(given: &str, between: char, option: &str, form: &str) -> Result<(String, String), Fault> {

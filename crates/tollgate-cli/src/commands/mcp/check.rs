@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tollgate::{
     Registry,
     catalog::lint::{Level, Subject, estimated_tokens, lint},
-    schema::{Provider, Target},
+    schema::{Provider, Target, nearest},
 };
 use tollgate_mcp::{
     Wanted,
@@ -32,8 +32,7 @@ pub(super) fn run(check: &McpCheck, shared: &Shared) -> Result<Exit, Fault> {
     let wanted = check.name.as_deref().map_or(Wanted::All, Wanted::Server);
     if !servers.upstreams.configs().any(|server| wanted.names(server.name.as_str())) {
         servers.tell_trouble(|name| wanted.names(name));
-        let hint = "`tollgate mcp list` says which there are; `tollgate mcp add` makes one.";
-        return Err(Fault::usage("there is no such server that may start", hint));
+        return Err(none(check.name.as_deref(), &servers));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::machine("starting", &error))?;
@@ -56,6 +55,30 @@ pub(super) fn run(check: &McpCheck, shared: &Shared) -> Result<Exit, Fault> {
     });
     runtime.shutdown_background();
     checked
+}
+
+/// There is nothing to connect to.
+fn none(name: Option<&str>, servers: &Servers) -> Fault {
+    let inert = |name: &str| servers.inert.iter().any(|inert| inert.config.name.as_str() == name);
+    match name {
+        Some(name) if inert(name) => {
+            let message = format!("the server {name} does not start before a person trusts its file");
+            Fault::usage(message, "`tollgate trust FILE` shows what it would run, and lets it.")
+        }
+        Some(name) => {
+            let known: Vec<_> = servers.upstreams.configs().map(|server| server.name.as_str()).collect();
+            let hint = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`? `tollgate mcp list` shows every server."),
+                None => "`tollgate mcp list` shows every server; `tollgate mcp add` makes one.".to_owned(),
+            };
+            Fault::usage(format!("no server is called {:?}", words::visible(name)), hint)
+        }
+        None if servers.inert.is_empty() => Fault::usage(
+            "no server is configured",
+            "`tollgate mcp add NAME -- PROGRAM ARGUMENTS`, or `tollgate mcp import FILE` from another client.",
+        ),
+        None => Fault::usage("none of the servers may start", "`tollgate mcp list` says why."),
+    }
 }
 
 fn tell(servers: &Servers, wanted: Wanted<'_>, took: Duration, shared: &Shared) -> Result<Exit, Fault> {
@@ -100,7 +123,7 @@ fn report(status: &ServerStatus, loaded: &Loaded) -> Value {
             let declared = loaded.declared.get(&*label);
             let findings = spec.map(|spec| lint(Subject { label: &label, spec, declared, providers: &Provider::ALL }));
             let findings = findings.unwrap_or_default().into_iter().filter(|finding| finding.level == Level::Warning);
-            let findings = findings.map(|finding| json!({"rule": finding.rule, "message": finding.message, "fix": finding.fix}));
+            let findings = findings.map(|finding| json!({"kind": finding.rule, "message": finding.message, "fix": finding.fix}));
             let (standing, detail) = match &tool.standing {
                 Standing::Pinned => ("approved", None),
                 Standing::Changed { diff } => ("changed", Some(diff.clone())),
@@ -111,7 +134,7 @@ fn report(status: &ServerStatus, loaded: &Loaded) -> Value {
                    "warnings": tool.warnings, "findings": findings.collect::<Vec<_>>()})
         })
         .collect();
-    json!({"server": status.name.as_str(), "state": status.health.word(), "reason": status.health.reason(),
+    json!({"name": status.name.as_str(), "state": status.health.word(), "reason": status.health.reason(),
            "protocol": status.version, "tokens": total, "stray_messages": status.strays, "tools": tools})
 }
 
@@ -120,13 +143,13 @@ fn told(report: &Value) -> String {
     let tools = report["tools"].as_array().map_or(&[][..], Vec::as_slice);
     let mut lines = vec![match report["reason"].as_str() {
         Some(reason) => {
-            let (server, state) = (text(&report["server"]), text(&report["state"]));
+            let (server, state) = (text(&report["name"]), text(&report["state"]));
             let hint = "hint: correct it where `tollgate mcp list` says it is written, and check again.";
             format!("{server}: {state}: {}\n{hint}", words::visible(reason))
         }
         None => format!(
             "{}: {}, protocol {}, tools: {}, about {} tokens",
-            text(&report["server"]),
+            text(&report["name"]),
             text(&report["state"]),
             text(&report["protocol"]),
             tools.len(),
@@ -148,7 +171,7 @@ fn told(report: &Value) -> String {
         for finding in tool["findings"].as_array().into_iter().flatten() {
             lines.push(words::entry::<10>(
                 "warning",
-                &format!("{} ({})", text(&finding["message"]), text(&finding["rule"])),
+                &format!("{} ({})", text(&finding["message"]), text(&finding["kind"])),
             ));
         }
         if tool["standing"] != "approved" {
@@ -156,7 +179,7 @@ fn told(report: &Value) -> String {
                 "hint:",
                 &format!(
                     "`tollgate mcp check {} --accept` lets it be called as it is now.",
-                    text(&report["server"])
+                    text(&report["name"])
                 ),
             ));
         }

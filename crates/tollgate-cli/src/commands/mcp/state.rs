@@ -34,7 +34,7 @@ pub(crate) struct ServerState {
     /// How many of its tools are pinned; none before it was first used.
     pub(crate) pinned: usize,
     /// What keeps it from starting, where something does.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "reason", skip_serializing_if = "Option::is_none")]
     pub(crate) problem: Option<String>,
     /// What to do next.
     pub(crate) hint: String,

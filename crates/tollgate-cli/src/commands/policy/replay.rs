@@ -13,7 +13,7 @@ use crate::{
 const MOST_RUNS: usize = 100_000;
 
 pub(crate) fn run(wanted: &PolicyReplay, shared: &Shared) -> Result<Exit, Fault> {
-    let store = store::open()?;
+    let store = store::open_to_look()?;
     let done = over(wanted, shared, &store);
     store.close();
     done

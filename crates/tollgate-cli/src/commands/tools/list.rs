@@ -94,7 +94,7 @@ impl Row {
 
     fn json(&self) -> Value {
         let Self { name, origin, visibility, effects, hint, tokens, description } = self;
-        json!({"name": name, "origin": origin, "visibility": visibility, "effects": effects, "hint": hint, "tokens": tokens,
+        json!({"name": name, "origin": origin, "visibility": visibility, "effects": effects, "says": hint, "tokens": tokens,
                "description": description})
     }
 

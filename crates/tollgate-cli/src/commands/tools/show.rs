@@ -27,7 +27,9 @@ pub(super) fn run(catalogue: &Catalogue, name: &str, target: Option<Target>) -> 
     };
     let Some((label, spec)) = tools.find(|(label, spec)| goes_by(label, spec)) else {
         let shown: String = words::visible(name).chars().take(80).collect();
-        let hint = "`tollgate tools list` names them all, `tollgate tools search` finds one by what it does.";
+        let known = catalogue.snapshot.reachable(catalogue.route.as_ref());
+        let known: Vec<&str> = known.map(|(label, _)| &**label).collect();
+        let hint = words::did_you_mean(name, &known, "");
         return Err(Fault::usage(format!("there is no tool `{shown}` here"), hint));
     };
     let mut shown = described(label, spec, target.unwrap_or(USUAL));

@@ -18,10 +18,12 @@ mod protobuf;
 pub(super) mod replay;
 
 pub(crate) fn run(trace: &Trace, shared: &Shared) -> Result<Exit, Fault> {
-    let lists = matches!(trace, Trace::List(_));
-    let Some(store) = (if lists { store::open_to_list() } else { store::open().map(Some) })? else {
-        return Ok(Exit::Done);
+    let opened = match trace {
+        Trace::List(_) => store::open_to_list()?,
+        Trace::Prune(_) => Some(store::open()?),
+        _ => Some(store::open_to_look()?),
     };
+    let Some(store) = opened else { return Ok(Exit::Done) };
     let exit = match trace {
         Trace::List(list) => list::run(list, shared, &store),
         Trace::Show(show) => show::run(show, shared, &store),

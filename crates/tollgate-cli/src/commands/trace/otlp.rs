@@ -23,18 +23,18 @@ pub(super) fn request(tree: &RunTrace) -> Value {
     let last = tree.calls.iter().map(end).max().unwrap_or(first);
     let mut attributes =
         vec![text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.conversation.id", &tree.run)];
-    if let Some((_, model)) = tree.models.last().filter(|(_, model)| !model.model.is_empty()) {
+    if let Some(model) = tree.models.last().map(|model| &model.of).filter(|model| !model.model.is_empty()) {
         attributes.push(text("gen_ai.request.model", &model.model));
     }
     if !tree.models.is_empty() {
-        let sum = |of: fn(&ModelTurn) -> u64| tree.models.iter().map(|(_, model)| of(model)).sum::<u64>();
+        let sum = |of: fn(&ModelTurn) -> u64| tree.models.iter().map(|model| of(&model.of)).sum::<u64>();
         attributes.push(number("gen_ai.usage.input_tokens", sum(|model| model.input_tokens)));
         attributes.push(number("gen_ai.usage.output_tokens", sum(|model| model.output_tokens)));
         attributes.push(number("tollgate.cost_microdollars", sum(|model| model.microdollars.unwrap_or(0))));
         let reasons: Vec<Value> = tree
             .models
             .iter()
-            .filter_map(|(_, model)| model.stop_reason.as_ref())
+            .filter_map(|model| model.of.stop_reason.as_ref())
             .map(|reason| json!({"stringValue": reason}))
             .collect();
         attributes.push(
@@ -87,7 +87,7 @@ fn span(call: &CallTrace, again: u32, run: &RunId, root: TraceParent) -> Value {
         ("tollgate.allowed_by", call.by.as_deref()),
         ("tollgate.code", call.answer["code"].as_str()),
         ("tollgate.phase", call.answer["phase"].as_str()),
-        ("tollgate.evidence", call.evidence.as_deref()),
+        ("tollgate.evidence", call.evidence_ref.as_deref()),
         ("tollgate.sandbox", call.sandbox.as_deref()),
         ("tollgate.route", call.route.as_deref()),
     ];
@@ -109,8 +109,8 @@ fn span(call: &CallTrace, again: u32, run: &RunId, root: TraceParent) -> Value {
 
 /// When a call ended; when it was proposed, while it has not.
 fn end(call: &CallTrace) -> i128 {
-    match call.took_us {
-        Some(us) => nanos(call.proposed_ms) + i128::from(us) * 1_000,
+    match call.duration {
+        Some(took) => nanos(call.proposed_ms) + i128::try_from(took.as_nanos()).unwrap_or(i128::MAX),
         None => nanos(call.settled_ms.unwrap_or(call.proposed_ms)),
     }
 }
@@ -120,9 +120,9 @@ fn events(call: &CallTrace) -> Vec<Value> {
     let (mut at, end) = (nanos(call.proposed_ms), end(call));
     let steps = call.steps.iter().map(|step| {
         #[expect(clippy::cast_possible_truncation, reason = "nanoseconds of one call")]
-        let took = (step["us"].as_f64().unwrap_or(0.0) * 1e3) as i64;
+        let took = (step["took_us"].as_f64().unwrap_or(0.0) * 1e3) as i64;
         at += i128::from(took.max(0));
-        json!({"timeUnixNano": at.min(end).to_string(), "name": step["is"]["event"].as_str().unwrap_or("step")})
+        json!({"timeUnixNano": at.min(end).to_string(), "name": step["event"].as_str().unwrap_or("step")})
     });
     steps.collect()
 }

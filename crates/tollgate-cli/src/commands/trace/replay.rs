@@ -114,7 +114,7 @@ pub(crate) async fn one(world: &World, call: &CallTrace) -> Value {
     let judged = then.is_some_and(|then| then == now || !is_gone(world, call, &explanation));
     let mut line = json!({
         "call": call.id, "tool": call.tool, "then": then.unwrap_or("stopped"), "now": now,
-        "changed": judged && then != Some(now), "why": why(&explanation),
+        "changed": judged && then != Some(now), "reason": why(&explanation),
     });
     if !judged {
         line["judged"] = false.into();
@@ -129,7 +129,7 @@ pub(crate) async fn one(world: &World, call: &CallTrace) -> Value {
 /// What was decided about the call. Answers of tools do not matter here, and `None` is one that was stopped by what no
 /// rule says: a person's Ctrl-C, a budget, a breaker, a hook.
 fn then(call: &CallTrace) -> Option<&'static str> {
-    let asked = call.steps.iter().any(|step| step["is"]["event"] == "asked");
+    let asked = call.steps.iter().any(|step| step["event"] == "asked");
     let by_person = |by: &str| by.starts_with("a person") || by.starts_with("an earlier approval");
     if asked || call.by.as_deref().is_some_and(by_person) {
         return Some("ask");
@@ -188,6 +188,6 @@ pub(crate) fn told(line: &Value) -> String {
         word("call"),
         word("tool"),
         word("then"),
-        word("why")
+        word("reason")
     )
 }

@@ -3,6 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use serde_json::Value;
+use tollgate::outcome::Phase;
 use tollgate_store::{CallTrace, RunTrace, Store};
 
 use super::{meant, time};
@@ -82,7 +83,7 @@ fn told(tree: &RunTrace, first: bool) -> String {
 
 /// What the model took to come to this turn.
 fn models(text: &mut String, tree: &RunTrace, turn: u32) {
-    for (_, of) in tree.models.iter().filter(|(of, _)| *of == turn) {
+    for of in tree.models.iter().filter(|model| model.turn == turn).map(|model| &model.of) {
         let cost = of.microdollars.map_or(String::new(), |cost| format!(", {}", dollars(cost)));
         let stop = of.stop_reason.as_ref().map_or(String::new(), |stop| format!(", stopped: {stop}"));
         let line = format!(
@@ -124,9 +125,9 @@ fn of_turn(batch: &Value, calls: &[CallTrace], left: usize) -> bool {
 fn brief(tree: &RunTrace) -> String {
     let line = |call: &CallTrace| {
         let answer = &call.answer;
-        let said = answer["rule"].as_str().or(answer["code"].as_str());
+        let said = answer["rule"]["text"].as_str().or(answer["code"].as_str());
         let why = call.by.as_deref().or(said).unwrap_or_default();
-        let took = call.took_us.map_or(String::new(), duration);
+        let took = call.duration.map_or(String::new(), duration);
         format!(
             "turn {:<3} {:<10} {:<8} {took:>9}  {}\n",
             call.turn,
@@ -150,7 +151,7 @@ fn missed(text: &mut String, tree: &RunTrace) {
 }
 
 fn one(text: &mut String, call: &CallTrace) {
-    let took = call.took_us.map_or(String::new(), |us| format!("  {}", duration(us)));
+    let took = call.duration.map_or(String::new(), |took| format!("  {}", duration(took)));
     let _ = writeln!(
         text,
         "  {}  {}  {}{took}  {}",
@@ -177,12 +178,15 @@ fn one(text: &mut String, call: &CallTrace) {
     }
     let answer = &call.answer;
     if let Some(phase) = answer["phase"].as_str() {
-        entry("phase", phase);
+        entry("phase", titled(phase));
     }
-    for field in ["code", "reason", "hint", "rule"] {
+    for field in ["code", "reason", "hint"] {
         if let Some(said) = answer[field].as_str() {
             entry(field, said);
         }
+    }
+    if let Some(rule) = answer["rule"]["text"].as_str() {
+        entry("rule", rule);
     }
     if !answer["output"].is_null() {
         entry("result", &output(&answer["output"]));
@@ -190,7 +194,7 @@ fn one(text: &mut String, call: &CallTrace) {
     if let Some(kept) = answer["offloaded"]["ref"].as_str() {
         entry("kept as", kept);
     }
-    if let Some(evidence) = &call.evidence {
+    if let Some(evidence) = &call.evidence_ref {
         entry("evidence", evidence);
     }
     if let Some(sandbox) = &call.sandbox {
@@ -214,6 +218,13 @@ fn one(text: &mut String, call: &CallTrace) {
     }
 }
 
+/// A phase by its number and name.
+fn titled(phase: &str) -> &str {
+    let phases =
+        [Phase::Resolve, Phase::Validate, Phase::Check, Phase::Before, Phase::Permit, Phase::Execute];
+    phases.into_iter().map(Phase::title).find(|title| title.ends_with(phase)).unwrap_or(phase)
+}
+
 fn output(items: &Value) -> String {
     let shown = items.as_array().into_iter().flatten().map(|item| match &item["type"] {
         Value::String(kind) if kind == "text" => item["text"].as_str().unwrap_or_default().to_owned(),
@@ -224,14 +235,14 @@ fn output(items: &Value) -> String {
 }
 
 fn step(step: &Value) -> String {
-    let name = step["is"]["event"].as_str().unwrap_or("?");
-    let us = step["us"].as_f64().unwrap_or(0.0);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a duration for people")]
-    let took = duration(us.max(0.0) as u64);
-    if us < 1.0 { name.to_owned() } else { format!("{name} {took}") }
+    let name = step["event"].as_str().unwrap_or("?");
+    let us = step["took_us"].as_f64().unwrap_or(0.0);
+    let took = Duration::try_from_secs_f64(us / 1e6).unwrap_or_default();
+    if us < 1.0 { name.to_owned() } else { format!("{name} {}", duration(took)) }
 }
 
-fn duration(us: u64) -> String {
+fn duration(took: Duration) -> String {
+    let us = took.as_micros();
     match us {
         0..1_000 => format!("{us} µs"),
         1_000..1_000_000 => format!("{}.{} ms", us / 1_000, us % 1_000 / 100),

@@ -12,6 +12,7 @@ pub struct Finding {
     /// The name the tool goes by.
     pub tool: String,
     /// Which rule speaks, as `vague_name`.
+    #[serde(rename = "kind")]
     pub rule: &'static str,
     /// How much it matters.
     pub level: Level,

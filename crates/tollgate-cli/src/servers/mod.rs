@@ -1,24 +1,19 @@
 //! The MCP servers of all config files: those that may start, and those that do not until a person trusts their file.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tollgate::{
     Explanation, Registry, Scope,
-    catalog::lint::Declared,
+    catalog::{Absent, lint::Declared},
     outcome::RefusalCode,
-    policy::config::{ConfigFile, Loaded as LoadedFiles, Sources, Trust},
+    policy::config::Trust,
 };
 use tollgate_mcp::{
     ServerConfig, Upstreams, Wanted, Wiring,
     bridge::{Health, LauncherOf, PinStore, ServerStatus, SetAside},
     client::Elicitor,
-    config::{SECTION, read_json, read_toml},
 };
-use tollgate_tools::process::{HostLauncher, Leash, is_ours};
+use tollgate_tools::process::{HostLauncher, Leash};
 
 use crate::{
     approver::{Declined, Forms},
@@ -32,11 +27,10 @@ use crate::{
     world::World,
 };
 
-/// The file of servers that other clients read in a project.
-pub(crate) const JSON_FILE: &str = ".mcp.json";
+mod files;
 
-/// No file of servers is larger.
-const MOST: u64 = 4 << 20;
+use files::Found;
+pub(crate) use files::{JSON_FILE, of_file, of_json};
 
 /// How long nobody minds waiting.
 const SOON: Duration = Duration::from_secs(1);
@@ -64,6 +58,16 @@ pub(crate) struct Inert {
     pub(crate) config: ServerConfig,
     pub(crate) file: PathBuf,
     pub(crate) trust: Trust,
+}
+
+impl Inert {
+    /// What lets it start.
+    fn way_on(&self) -> String {
+        let (name, file) = (&self.config.name, self.file.display());
+        format!(
+            "The server {name} does not start before somebody trusts its file: read it, then `tollgate trust {file}` and `tollgate mcp check {name}`."
+        )
+    }
 }
 
 impl Servers {
@@ -116,7 +120,7 @@ impl Servers {
         let meant = |name: &str| Wanted::Tools(needed).names(name);
         servers.upstreams.know(Wanted::Tools(needed)).await;
         servers.tell_trouble(meant);
-        if servers.upstreams.is_empty() {
+        if servers.upstreams.is_empty() && servers.inert.is_empty() {
             return Ok(servers);
         }
         let set_aside = servers.offer(&mut world.loaded);
@@ -135,11 +139,7 @@ impl Servers {
                 "No such tool of the server {name} is known yet, and nothing is started to explain a call: `tollgate mcp check {name}` starts it and lists its tools."
             ));
         }
-        let inert = self.inert.iter().find(|inert| meant(&inert.config))?;
-        let (name, file) = (&inert.config.name, inert.file.display());
-        Some(format!(
-            "The server {name} does not start before somebody trusts its file: read it, then `tollgate trust {file}` and `tollgate mcp check {name}`."
-        ))
+        self.inert.iter().find(|inert| meant(&inert.config)).map(Inert::way_on)
     }
 
     /// An explanation that says what to do where its tool is one of a server's that is not known yet.
@@ -190,7 +190,7 @@ impl Servers {
     /// Puts the tools of every server that is known into the registry.
     pub(crate) fn offer(&self, loaded: &mut Loaded) -> Vec<SetAside> {
         let base = std::mem::replace(&mut loaded.registry, Registry::new());
-        let registered = self.upstreams.register(base);
+        let registered = self.upstreams.register(self.knowing_inert(base));
         loaded.registry = registered.registry;
         let declared = self.upstreams.hints().into_iter().map(|(label, hints)| {
             let mut declared = Declared::default();
@@ -200,6 +200,15 @@ impl Servers {
         });
         loaded.declared.extend(declared);
         registered.set_aside
+    }
+
+    /// The registry, knowing of the servers that do not start before somebody trusts their file.
+    pub(crate) fn knowing_inert(&self, registry: Registry) -> Registry {
+        self.inert.iter().fold(registry, |registry, inert| {
+            let why = "does not start before a person trusts the file it stands in";
+            let server = inert.config.name.as_str().into();
+            registry.with_absent(Absent { server, why: why.into(), hint: inert.way_on().into() })
+        })
     }
 
     /// Says which servers are not there, and why.
@@ -268,98 +277,4 @@ pub(crate) fn label(tool: &str) -> String {
         Some((server, own)) => format!("{server}__{own}"),
         None => tool.to_owned(),
     }
-}
-
-/// The servers of one `tollgate.toml`.
-pub(crate) fn of_file(
-    path: &Path,
-    file: &ConfigFile,
-    environment: &Environment,
-) -> Result<Vec<ServerConfig>, Fault> {
-    if file.section(SECTION).is_none() {
-        return Ok(Vec::new());
-    }
-    let variable = |name: &str| variable(environment, name);
-    read_toml(file.text(), path, &variable)
-        .map_err(|bad| Fault::usage(format!("{}:{bad}", path.display()), bad.hint))
-}
-
-/// The value of a variable. Our own secrets are nobody's to have, by whatever name a file asks for them.
-fn variable(environment: &Environment, name: &str) -> Option<String> {
-    let found = environment.variables.iter().find(|(known, _)| known == name && !is_ours(known));
-    found.and_then(|(_, value)| value.to_str()).map(str::to_owned)
-}
-
-/// The servers of a `.mcp.json`, with what is odd about it.
-pub(crate) fn of_json(
-    path: &Path,
-    text: &str,
-    environment: &Environment,
-) -> Result<Vec<ServerConfig>, Fault> {
-    let variable = |name: &str| variable(environment, name);
-    let read = read_json(text, path, Some(&variable)).map_err(|why| {
-        let hint = "a file of servers is {\"mcpServers\": {\"name\": {\"command\": …}}}; `--no-config` leaves it out.";
-        Fault::usage(format!("{} cannot be used: {why}", path.display()), hint)
-    })?;
-    for note in &read.notes {
-        words::talk(&format!("note: {}: {}", path.display(), words::visible(note)));
-    }
-    Ok(read.servers)
-}
-
-#[derive(Default)]
-struct Found {
-    live: Vec<ServerConfig>,
-    inert: Vec<Inert>,
-    shadowed: Vec<ServerConfig>,
-}
-
-impl Found {
-    fn toml_files(&mut self, files: &LoadedFiles, environment: &Environment) -> Result<(), Fault> {
-        for file in &files.files {
-            for server in of_file(&file.path, &file.file, environment)? {
-                self.take(server, &file.path, file.trust);
-            }
-        }
-        Ok(())
-    }
-
-    /// The nearest `.mcp.json` of the project.
-    fn json_file(
-        &mut self,
-        sources: &Sources,
-        working: &Path,
-        environment: &Environment,
-    ) -> Result<(), Fault> {
-        let places = working.ancestors().map(|folder| folder.join(JSON_FILE));
-        // An empty one names no servers. While a command runs, the sandbox has one in the place of a file that is not
-        // there, so that the command cannot make it.
-        let says = |path: PathBuf| Some((read(&path).filter(|text| !text.trim().is_empty())?, path));
-        let Some((text, path)) = places.into_iter().find_map(says) else { return Ok(()) };
-        let trust = sources.trust_of(&path, &text);
-        for server in of_json(&path, &text, environment)? {
-            self.take(server, &path, trust);
-        }
-        Ok(())
-    }
-
-    /// A file that binds more goes first: what it names is not another's to replace.
-    fn take(&mut self, server: ServerConfig, file: &Path, trust: Trust) {
-        if self.live.iter().any(|known| known.name == server.name) {
-            self.shadowed.push(server);
-        } else if trust == Trust::Trusted {
-            self.live.push(server);
-        } else {
-            self.inert.push(Inert { config: server, file: file.to_owned(), trust });
-        }
-    }
-}
-
-/// The text of a file that is there and can be one.
-fn read(path: &Path) -> Option<String> {
-    let size = path.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
-    if size > MOST {
-        return None;
-    }
-    std::fs::read_to_string(path).ok()
 }

@@ -1,13 +1,15 @@
 //! One run put together from its records: each call with what was asked, decided, done and answered.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
-use serde::Serialize;
-use serde_json::{Value, value::RawValue};
-
-use tollgate::Settled;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::{Entry, Line, ModelTurn};
+
+mod kept;
+
+use kept::{evidence, in_millis, named, step, value};
 
 /// A run, as far as it is recorded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -20,9 +22,9 @@ pub struct RunTrace {
     /// What concerned a whole turn: batches, and steps that were missed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Value>,
-    /// What the model's turns took, as the loop told it: the turn, and what it was.
+    /// What the model's turns took, as the loop told it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub models: Vec<(u32, ModelTurn)>,
+    pub models: Vec<ModelTrace>,
     /// Questions that waited for a person.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionTrace>,
@@ -38,6 +40,17 @@ pub struct RunTrace {
     /// Records that cannot be read: of what they tell, nothing is here.
     #[serde(skip_serializing_if = "is_zero")]
     pub unreadable: usize,
+}
+
+/// One turn of a model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ModelTrace {
+    /// The turn of the run.
+    pub turn: u32,
+    /// What it took.
+    #[serde(flatten)]
+    pub of: ModelTurn,
 }
 
 /// One question that was parked.
@@ -99,14 +112,14 @@ pub struct CallTrace {
     /// When its end was recorded; `None` while it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled_ms: Option<i64>,
-    /// From proposal to end, in microseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub took_us: Option<u64>,
-    /// The answer.
+    /// From proposal to end.
+    #[serde(rename = "duration_ms", serialize_with = "millis", skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
+    /// The answer, with the names that answers have everywhere.
     pub answer: Value,
     /// The hash of the whole result; of one that was put aside, of what was put aside.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<String>,
+    pub evidence_ref: Option<String>,
     /// How well what ran was kept apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
@@ -116,9 +129,14 @@ pub struct CallTrace {
     /// When the answer was handed to whoever asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivered_ms: Option<i64>,
-    /// The steps on its way, with how long each took.
+    /// The steps on its way, each as observers are told it, with how long it took (`took_us`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Value>,
+}
+
+#[expect(clippy::ref_option, reason = "the shape serde asks for")]
+fn millis<S: Serializer>(duration: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    duration.map(in_millis).serialize(to)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
@@ -146,7 +164,7 @@ impl RunTrace {
                 "stopped" => tree.stopped = line.by.as_deref().map(str::to_owned),
                 "model" => {
                     let of = line.steps.and_then(|of| serde_json::from_str(of.get()).ok());
-                    tree.models.extend(of.map(|of| (line.t.unwrap_or(0), of)));
+                    tree.models.extend(of.map(|of| ModelTrace { turn: line.t.unwrap_or(0), of }));
                 }
                 "call" => {
                     let mut call = asked(&line);
@@ -187,7 +205,7 @@ impl RunTrace {
         let id = line.c.as_deref().unwrap_or_default();
         let lacks = |call: &&mut CallTrace| call.id == id && call.steps.is_empty() && !call.recovered;
         if let Some(call) = self.calls.iter_mut().find(lacks) {
-            call.steps = steps;
+            call.steps = steps.into_iter().map(step).collect();
         }
     }
 
@@ -241,11 +259,11 @@ fn asked(line: &Line<'_>) -> CallTrace {
 
 fn end(call: &mut CallTrace, line: &Line<'_>) {
     call.settled_ms = Some(line.at);
-    call.took_us = line.us;
+    call.duration = line.us.map(Duration::from_micros);
     call.recovered = line.recovered;
-    call.answer = line.a.map(value).unwrap_or_default();
     call.sandbox = line.sandbox.as_deref().map(str::to_owned);
-    call.evidence = line.a.and_then(evidence);
+    call.evidence_ref = line.a.and_then(evidence);
+    call.answer = line.a.map(|answer| named(value(answer), call)).unwrap_or_default();
     let name = |field: &str| call.answer[field].as_str().unwrap_or_default().to_owned();
     if call.id.is_empty() {
         call.id = name("id");
@@ -253,16 +271,4 @@ fn end(call: &mut CallTrace, line: &Line<'_>) {
     if call.tool.is_empty() {
         call.tool = name("tool");
     }
-}
-
-/// Of what was put aside it is the reference; of anything else that is recorded whole, it is computed here.
-fn evidence(answer: &RawValue) -> Option<String> {
-    let settled = Settled::restore(answer.get().as_bytes()).ok()?;
-    settled.output()?;
-    let aside = settled.offloaded.as_ref().and_then(|offloaded| offloaded.result.as_ref());
-    Some(aside.map_or_else(|| settled.evidence_ref().as_str().to_owned(), |kept| kept.as_str().to_owned()))
-}
-
-fn value(raw: &RawValue) -> Value {
-    serde_json::from_str(raw.get()).unwrap_or_default()
 }
