@@ -51,7 +51,7 @@ pub(super) enum Kind {
 pub(crate) struct Session {
     pub(super) link: Box<dyn Link>,
     pub(super) host: Arc<Host>,
-    waiting: Mutex<HashMap<u64, Waiting>>,
+    waiting: Mutex<AllWaiting>,
     next: AtomicU64,
     era: OnceLock<Era>,
     gone: CancellationToken,
@@ -88,6 +88,9 @@ struct Waiting {
     asked: Option<Asked>,
     over: Over,
 }
+
+/// Everybody who waits, by the number of their request: our own, so that no server chooses them.
+type AllWaiting = HashMap<u64, Waiting, foldhash::fast::RandomState>;
 
 /// Tells whoever asks somebody on behalf of a call that the call is over. There is a token only where somebody does.
 #[derive(Default)]
@@ -344,7 +347,7 @@ impl Session {
         first.asked.clone().map(|asked| (asked, over))
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
+    fn waiting(&self) -> MutexGuard<'_, AllWaiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
