@@ -240,7 +240,8 @@ impl Session {
     }
 
     fn receive_one(self: &Arc<Self>, bytes: &[u8]) {
-        let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(bytes) else { return self.broken(bytes) };
+        let envelope = std::str::from_utf8(bytes).ok().and_then(|text| serde_json::from_str(text).ok());
+        let Some(envelope): Option<Envelope<'_>> = envelope else { return self.broken(bytes) };
         let noise = envelope.is_noise();
         match (envelope.method, envelope.id) {
             (Some(method), Some(id)) => self.question(&method, id, envelope.params),
