@@ -1,5 +1,6 @@
 //! MCP, both sides: servers' tools in, the governed pool out.
 
+mod bell;
 mod inbox;
 pub mod config;
 pub mod client;

@@ -1,8 +1,8 @@
 //! What a server answered to a call becomes an output or a failure. Nothing is taken for more than it is.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json, value::RawValue};
 use tollgate::{Failure, Output, outcome::Item};
 
 /// An answer to `tools/call`.
@@ -12,7 +12,7 @@ pub(super) struct Answer {
     #[serde(default)]
     pub(super) result_type: Option<String>,
     #[serde(default)]
-    content: Option<Vec<Value>>,
+    content: Option<Vec<Block>>,
     #[serde(default)]
     structured_content: Option<Value>,
     #[serde(default)]
@@ -21,6 +21,29 @@ pub(super) struct Answer {
     pub(super) input_requests: Option<Map<String, Value>>,
     #[serde(default)]
     pub(super) request_state: Option<Value>,
+}
+
+/// A block of content. Nearly every one is a text, and needs no map of its fields.
+enum Block {
+    Text(String),
+    Other(Value),
+}
+
+impl<'de> Deserialize<'de> for Block {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Text<'a> {
+            #[serde(rename = "type")]
+            kind: &'a str,
+            text: String,
+        }
+        let raw = <&RawValue>::deserialize(from)?.get();
+        match serde_json::from_str::<Text<'_>>(raw) {
+            Ok(Text { kind: "text", text }) => Ok(Self::Text(text)),
+            // Something else, or a text in an odd form: that is told of the whole of it.
+            _ => serde_json::from_str(raw).map(Self::Other).map_err(serde::de::Error::custom),
+        }
+    }
 }
 
 const NOT_UNDERSTOOD: &str = "The server has run the call; look up what it did before you call it again.";
@@ -44,7 +67,8 @@ impl Answer {
             return Err(odd("it has no content"));
         }
         let blocks = self.content.unwrap_or_default();
-        let mut items = blocks.iter().map(|block| item(block, blocks_as)).collect::<Result<Vec<_>, _>>()?;
+        let mut items =
+            blocks.into_iter().map(|block| block.item(blocks_as)).collect::<Result<Vec<_>, _>>()?;
         if self.is_error == Some(true) {
             let said: Vec<_> = items.iter().map(text_of).collect();
             let said = if said.is_empty() { "the server gave no reason".to_owned() } else { said.join("\n") };
@@ -73,6 +97,15 @@ pub(super) enum Blocks {
     ForModels,
     /// The block itself, for a client of the same protocol.
     AsTheyAre,
+}
+
+impl Block {
+    fn item(self, blocks: Blocks) -> Result<Item, Failure> {
+        match self {
+            Self::Text(text) => Ok(Item::Text { text }),
+            Self::Other(block) => item(&block, blocks),
+        }
+    }
 }
 
 fn item(block: &Value, blocks: Blocks) -> Result<Item, Failure> {

@@ -21,12 +21,14 @@ const ROUNDS: usize = 10;
 
 /// Runs one call. The server hears of it when nobody waits any more.
 pub(super) async fn run(
-    upstream: &Arc<Upstream>,
-    offered: &Arc<Offered>,
+    upstream: Arc<Upstream>,
+    offered: Arc<Offered>,
     cx: &Cx,
     args: &Value,
 ) -> Result<Output, Failure> {
+    let (upstream, offered) = (&upstream, &offered);
     let connection = tokio::select! {
+        biased;
         connection = upstream.connection() => connection.map_err(|down| unreachable(upstream, &down))?,
         () = cx.cancelled() => return Err(Failure::retryable("The call was stopped before its server was reached.")),
     };
@@ -37,9 +39,7 @@ pub(super) async fn run(
         // The server refused it unread: once more in a new session is safe.
         Err(Stopped::Fault(Fault::SessionGone)) => {
             upstream.give_up(&connection);
-            let connection = upstream.connection().await.map_err(|down| unreachable(upstream, &down))?;
-            still_the_same(upstream, offered)?;
-            call.settled(&connection, call.walk(&connection).await)
+            Box::pin(call.again()).await
         }
         walked => call.settled(&connection, walked),
     }
@@ -94,7 +94,16 @@ enum Stopped {
     Cancelled,
 }
 
+// What few calls need is boxed: the others do not carry the room for it with them.
 impl Outgoing<'_> {
+    /// Makes the call in a new session.
+    async fn again(&self) -> Result<Output, Failure> {
+        let connection =
+            self.upstream.connection().await.map_err(|down| unreachable(self.upstream, &down))?;
+        still_the_same(self.upstream, self.offered)?;
+        self.settled(&connection, self.walk(&connection).await)
+    }
+
     /// Sends the call, and again with what the server asks for, until it is answered.
     async fn walk(&self, connection: &Arc<Connection>) -> Result<Answer, Stopped> {
         let mut more = Map::new();
@@ -103,7 +112,7 @@ impl Outgoing<'_> {
             if !answer.wants_input() {
                 return Ok(answer);
             }
-            more = self.input(connection, answer).await;
+            more = Box::pin(self.input(connection, answer)).await;
         }
         let message = format!("The server asked back more than {ROUNDS} times during one call.");
         Err(Stopped::Failure(self.in_doubt(message)))

@@ -59,10 +59,7 @@ pub(super) fn tool(
         .always(effects)
         .enabled(move || !matches!(health.health(), Health::Broken { .. }))
         .check(move |_, _| check(&judge, &judged))
-        .run(move |cx, args| {
-            let (upstream, offered) = (runner.clone(), run.clone());
-            Box::pin(async move { call::run(&upstream, &offered, cx, args).await })
-        }))
+        .run(move |cx, args| Box::pin(call::run(runner.clone(), run.clone(), cx, args))))
 }
 
 /// The worst case, until the server is trusted: its hints then say what its calls do.

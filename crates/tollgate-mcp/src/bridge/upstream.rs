@@ -124,9 +124,14 @@ impl Upstream {
 
     /// The connection, brought about where there is none. Many may ask: one start serves them all.
     pub(super) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, Down> {
-        if let Some(connection) = self.alive() {
-            return Ok(connection);
+        match self.alive() {
+            Some(connection) => Ok(connection),
+            // Boxed: a call whose server is there, as nearly always, does not carry the room for a start with it.
+            None => Box::pin(self.brought_about()).await,
         }
+    }
+
+    async fn brought_about(self: &Arc<Self>) -> Result<Arc<Connection>, Down> {
         let _one = self.starting.lock().await;
         if let Some(connection) = self.alive() {
             return Ok(connection);

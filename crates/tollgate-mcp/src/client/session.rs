@@ -51,7 +51,7 @@ pub(super) enum Kind {
 pub(crate) struct Session {
     pub(super) link: Box<dyn Link>,
     pub(super) host: Arc<Host>,
-    waiting: Mutex<HashMap<u64, Waiting>>,
+    waiting: Mutex<AllWaiting>,
     next: AtomicU64,
     era: OnceLock<Era>,
     gone: CancellationToken,
@@ -88,6 +88,9 @@ struct Waiting {
     asked: Option<Asked>,
     over: Over,
 }
+
+/// Everybody who waits, by the number of their request: our own, so that no server chooses them.
+type AllWaiting = HashMap<u64, Waiting, foldhash::fast::RandomState>;
 
 /// Tells whoever asks somebody on behalf of a call that the call is over. There is a token only where somebody does.
 #[derive(Default)]
@@ -246,7 +249,8 @@ impl Session {
     }
 
     fn receive_one(self: &Arc<Self>, bytes: &[u8]) {
-        let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(bytes) else { return self.broken(bytes) };
+        let envelope = std::str::from_utf8(bytes).ok().and_then(|text| serde_json::from_str(text).ok());
+        let Some(envelope): Option<Envelope<'_>> = envelope else { return self.broken(bytes) };
         let noise = envelope.is_noise();
         match (envelope.method, envelope.id) {
             (Some(method), Some(id)) => self.question(&method, id, envelope.params),
@@ -353,7 +357,7 @@ impl Session {
         first.asked.clone().map(|asked| (asked, over))
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
+    fn waiting(&self) -> MutexGuard<'_, AllWaiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

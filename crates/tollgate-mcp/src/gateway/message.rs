@@ -81,8 +81,10 @@ pub(crate) type Unusable<'a> = (Option<Id<'a>>, RpcError);
 impl<'a> Message<'a> {
     /// Reads one message. A list of messages is refused: no revision that is spoken here has them any more.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Unusable<'a>> {
+        // Looked through for what is no text once, not in each of its parts.
+        let text = std::str::from_utf8(bytes).map_err(|error| (None, RpcError::not_json(&error)))?;
         let envelope: Envelope<'a> =
-            serde_json::from_slice(bytes).map_err(|error| (None, unreadable(bytes, &error)))?;
+            serde_json::from_str(text).map_err(|error| (None, unreadable(bytes, &error)))?;
         let id = envelope.id.map(Id::of).transpose().map_err(|error| (None, error))?;
         let wrong = |what: &'static str| (id, RpcError::invalid_request(what));
         if envelope.jsonrpc.map(RawValue::get) != Some(r#""2.0""#) {
@@ -116,11 +118,7 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error) -> RpcError {
             data: Some(error.to_string().into()),
             ..RpcError::invalid_request("this is no JSON-RPC message")
         },
-        _ => RpcError {
-            code: code::PARSE,
-            message: "the message is not JSON".into(),
-            data: Some(error.to_string().into()),
-        },
+        _ => RpcError::not_json(error),
     }
 }
 
@@ -155,6 +153,10 @@ const LONGEST_ID: usize = 1024;
 impl RpcError {
     pub(crate) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), data: None }
+    }
+
+    fn not_json(why: &impl std::fmt::Display) -> Self {
+        Self { data: Some(why.to_string().into()), ..Self::new(code::PARSE, "the message is not JSON") }
     }
 
     pub(crate) fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {

@@ -102,12 +102,12 @@ impl<'a> Meta<'a> {
     pub(crate) fn stateless(&self) -> Result<Arc<Client>, RpcError> {
         let capabilities: Option<Value> =
             self.capabilities.and_then(|raw| serde_json::from_str(raw.get()).ok());
-        let capabilities = capabilities.filter(Value::is_object);
-        let revision = self.revision();
-        let (Some(revision), Some(capabilities)) = (&revision, capabilities.clone()) else {
+        let (revision, capabilities) = (self.revision(), capabilities.filter(Value::is_object));
+        let lacks = (revision.is_none(), capabilities.is_none());
+        let (Some(revision), Some(capabilities)) = (revision, capabilities) else {
             let missing: Vec<&str> = [
-                ("io.modelcontextprotocol/protocolVersion", revision.is_none()),
-                ("io.modelcontextprotocol/clientCapabilities", capabilities.is_none()),
+                ("io.modelcontextprotocol/protocolVersion", lacks.0),
+                ("io.modelcontextprotocol/clientCapabilities", lacks.1),
             ]
             .into_iter()
             .filter_map(|(key, missing)| missing.then_some(key))
@@ -118,7 +118,7 @@ impl<'a> Meta<'a> {
             )));
         };
         if revision != STATELESS {
-            return Err(unsupported(revision));
+            return Err(unsupported(&revision));
         }
         let log = self.log_level.and_then(|raw| serde_json::from_str(raw.get()).ok());
         Ok(Arc::new(Client { era: Era::Stateless, capabilities, log }))

@@ -47,9 +47,16 @@ pub(crate) struct Session {
     /// True when ids are one client's own, so that a request can be named by its id.
     one_client: bool,
     client: Mutex<Option<Arc<Client>>>,
-    under_way: Mutex<HashMap<Box<str>, CancellationToken>>,
+    under_way: Mutex<HashMap<Key, CancellationToken, foldhash::fast::RandomState>>,
     asked: Mutex<HashMap<Box<str>, Answered>>,
     numbers: AtomicU64,
+}
+
+/// What a request under way goes by: the id its client gave it, or a number of ours where ids are not one client's own.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Id(Box<str>),
+    Number(u64),
 }
 
 /// Where the client's answer to a question of ours goes.
@@ -107,9 +114,9 @@ impl Session {
 
     /// Notes that a request is under way. An error where one with that id already is, or too many are.
     pub(crate) fn begin(self: &Arc<Self>, id: &str, token: &CancellationToken) -> Result<UnderWay, RpcError> {
-        let id = if self.one_client { id.into() } else { format!("{}", self.number()).into() };
+        let key = if self.one_client { Key::Id(id.into()) } else { Key::Number(self.number()) };
         let mut under_way = lock(&self.under_way);
-        if under_way.contains_key(&id) {
+        if under_way.contains_key(&key) {
             return Err(RpcError::invalid_request("a request with this id is under way already"));
         }
         if under_way.len() >= MOST_UNDER_WAY {
@@ -118,8 +125,8 @@ impl Session {
                 "too many requests are under way; wait for some of their answers",
             ));
         }
-        under_way.insert(Box::clone(&id), token.clone());
-        Ok(UnderWay { session: self.clone(), id })
+        under_way.insert(key.clone(), token.clone());
+        Ok(UnderWay { session: self.clone(), key })
     }
 
     /// How many requests are under way.
@@ -129,7 +136,7 @@ impl Session {
 
     /// The client does not want the answer to this request any more.
     pub(crate) fn cancel(&self, id: &str) {
-        if let Some(token) = lock(&self.under_way).get(id) {
+        if let Some(token) = lock(&self.under_way).get(&Key::Id(id.into())) {
             token.cancel();
         }
     }
@@ -185,12 +192,12 @@ fn refused(error: &RawValue) -> PeerFault {
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     session: Arc<Session>,
-    id: Box<str>,
+    key: Key,
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        lock(&self.session.under_way).remove(&self.id);
+        lock(&self.session.under_way).remove(&self.key);
     }
 }
 

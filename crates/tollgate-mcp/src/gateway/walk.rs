@@ -3,16 +3,13 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll},
 };
 
-use futures_util::task::AtomicWaker;
 use tokio::{runtime::Handle, task::JoinHandle};
 use tollgate::{BoxFuture, Settled};
+
+use crate::bell::Belled;
 
 /// What is left of a call. Dropped before its end, it goes on by itself: a call that began is settled and recorded,
 /// whoever hangs up.
@@ -21,29 +18,11 @@ use tollgate::{BoxFuture, Settled};
 pub(crate) struct Walk(State);
 
 enum State {
-    /// Whoever waits drives it.
-    Here(BoxFuture<'static, Settled>, Arc<Bell>),
+    /// Whoever waits drives it. They have reasons of their own to look again, and then find that it was not rung.
+    Here(Belled<BoxFuture<'static, Settled>>),
     /// It goes on whether anybody waits or not.
     Apart(JoinHandle<Settled>),
     Over,
-}
-
-/// What the call is woken by. Whoever waits has reasons of its own to look again, and then finds that it was not rung.
-#[derive(Default)]
-struct Bell {
-    rung: AtomicBool,
-    waits: AtomicWaker,
-}
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.rung.store(true, Ordering::Release);
-        self.waits.wake();
-    }
 }
 
 /// The call came to no end: it failed in a way nobody thought of, or the gateway ended first.
@@ -53,20 +32,20 @@ pub(crate) struct Stopped;
 impl Walk {
     /// Begins a call. What ends at once is there at once.
     pub(crate) fn begin(call: impl Future<Output = Settled> + Send + 'static) -> Result<Settled, Self> {
-        let (mut call, bell): (BoxFuture<'static, Settled>, _) = (Box::pin(call), Arc::new(Bell::default()));
-        match call.as_mut().poll(&mut Context::from_waker(&Waker::from(bell.clone()))) {
+        let mut call = Belled::new(Box::pin(call) as BoxFuture<'static, Settled>);
+        match call.begin() {
             Poll::Ready(settled) => Ok(settled),
-            Poll::Pending => Err(Self(State::Here(call, bell))),
+            Poll::Pending => Err(Self(State::Here(call))),
         }
     }
 
     /// Lets it go on while nobody waits.
     pub(crate) fn let_go(&mut self) {
         match std::mem::replace(&mut self.0, State::Over) {
-            State::Here(call, _) => {
+            State::Here(call) => {
                 // Outside a runtime there is nobody to drive it, and the program is about to end.
                 if let Ok(runtime) = Handle::try_current() {
-                    self.0 = State::Apart(runtime.spawn(call));
+                    self.0 = State::Apart(runtime.spawn(call.into_inner()));
                 }
             }
             other => self.0 = other,
@@ -79,18 +58,10 @@ impl Future for Walk {
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
         let polled = match &mut self.0 {
-            State::Here(call, bell) => {
-                bell.waits.register(task.waker());
-                if !bell.rung.swap(false, Ordering::AcqRel) {
-                    return Poll::Pending;
-                }
-                let waker = Waker::from(bell.clone());
-                match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(&mut Context::from_waker(&waker))))
-                {
-                    Ok(polled) => polled.map(Ok),
-                    Err(_) => Poll::Ready(Err(Stopped)),
-                }
-            }
+            State::Here(call) => match catch_unwind(AssertUnwindSafe(|| Pin::new(call).poll(task))) {
+                Ok(polled) => polled.map(Ok),
+                Err(_) => Poll::Ready(Err(Stopped)),
+            },
             State::Apart(call) => Pin::new(call).poll(task).map_err(|_| Stopped),
             State::Over => Poll::Ready(Err(Stopped)),
         };

@@ -3,7 +3,13 @@
 //! Every request passes the same doors in the same order: the name of the server, the origin of the page, who asks, how
 //! often; only then is a body read.
 
-use std::{convert::Infallible, io, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     body::Body,
@@ -23,6 +29,7 @@ use super::{
     Gateway, Identity,
     message::{Id, RpcError, code},
 };
+use crate::bell::Belled;
 
 mod guard;
 mod auth;
@@ -156,10 +163,17 @@ impl Server {
         let connection =
             http1::Builder::new().max_buf_size(64 << 10).serve_connection(TokioIo::new(stream), service);
         let mut connection = Quiet::new(connection);
+        // Neither comes to pass with a request: both are left alone while those do.
+        let beside = pin!(async {
+            tokio::select! {
+                () = idle.too_long() => false,
+                () = over.cancelled() => true,
+            }
+        });
         let goes_on = tokio::select! {
+            biased;
             _ = &mut connection => false,
-            () = idle.too_long() => false,
-            () = over.cancelled() => true,
+            goes_on = Belled::new(beside) => goes_on,
         };
         if !goes_on {
             return;

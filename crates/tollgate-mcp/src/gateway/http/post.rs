@@ -236,11 +236,18 @@ pub(super) fn events(body: Body) -> Response<Body> {
     response
 }
 
+/// What clients accept, in the words that nearly all of them use.
+const USUAL: [&str; 2] = ["application/json, text/event-stream", "text/event-stream, application/json"];
+
 /// JSON comes in; JSON or events go out, as the server chooses.
 fn acceptable(headers: &HeaderMap) -> Result<(), Response<Body>> {
     let text = |name| {
         headers.get(name).and_then(|value: &header::HeaderValue| value.to_str().ok()).unwrap_or_default()
     };
+    // As clients write them; read with care only where they write otherwise.
+    if text(header::CONTENT_TYPE) == "application/json" && USUAL.contains(&text(header::ACCEPT)) {
+        return Ok(());
+    }
     let kind = text(header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
         let error = RpcError::invalid_request("the Content-Type must be application/json");

@@ -18,7 +18,7 @@ pub(super) struct Sessions {
     idle: Duration,
     swept: Mutex<Instant>,
     open: Mutex<HashMap<String, Open>>,
-    shared: Mutex<HashMap<Identity, Arc<Session>>>,
+    shared: Mutex<HashMap<Identity, Arc<Session>, foldhash::fast::RandomState>>,
 }
 
 #[derive(Debug)]

@@ -29,7 +29,7 @@ const fn form(prefix: &'static str, kind: &'static str, least: usize, body: Body
 }
 
 /// Those that begin with the same byte stand together, and the longer of two that begin alike stands first.
-const FORMS: [Form; 61] = [
+static FORMS: [Form; 61] = [
     form("AKIA", "AWS access key id", 16, Body::Capitals),
     form("ASIA", "AWS access key id", 16, Body::Capitals),
     form("AGE-SECRET-KEY-1", "age secret key", 40, Body::Capitals),
@@ -93,30 +93,51 @@ const FORMS: [Form; 61] = [
     form("ya29.", "Google access token", 20, Body::Words),
 ];
 
-/// Where in [`FORMS`] those with this first byte begin, and how many there are.
-const fn beginning_with() -> [(usize, usize); 256] {
-    let mut places = [(0, 0); 256];
+/// Where in [`FORMS`] those with one first byte begin, how many there are, and which bytes come second in them.
+#[derive(Clone, Copy)]
+struct Place {
+    first: usize,
+    count: usize,
+    second: u128,
+}
+
+const fn beginning_with() -> [Place; 256] {
+    let mut places = [Place { first: 0, count: 0, second: 0 }; 256];
     let mut at = 0;
     while at < FORMS.len() {
-        let place = &mut places[FORMS[at].prefix.as_bytes()[0] as usize];
-        if place.1 == 0 {
-            place.0 = at;
+        let prefix = FORMS[at].prefix.as_bytes();
+        let place = &mut places[prefix[0] as usize];
+        if place.count == 0 {
+            place.first = at;
         }
-        assert!(place.0 + place.1 == at, "forms with one first byte stand together");
-        place.1 += 1;
+        assert!(place.first + place.count == at, "forms with one first byte stand together");
+        place.count += 1;
+        place.second |= 1 << prefix[1];
         at += 1;
     }
     places
 }
 
-const PLACES: [(usize, usize); 256] = beginning_with();
+static PLACES: [Place; 256] = beginning_with();
+
+impl Place {
+    /// The forms that may begin with these bytes: none for nearly every word, by its second one.
+    fn forms(self, bytes: &[u8]) -> &'static [Form] {
+        match bytes.get(1) {
+            Some(byte) if byte.is_ascii() && self.second >> byte & 1 == 1 => {
+                &FORMS[self.first..self.first + self.count]
+            }
+            _ => &[],
+        }
+    }
+}
 
 /// Bytes a form, a token or a key block begins with.
 const fn first_bytes() -> [bool; 256] {
-    let mut first = [false; 256];
+    let (mut first, places) = ([false; 256], beginning_with());
     let mut at = 0;
     while at < 256 {
-        first[at] = PLACES[at].1 > 0;
+        first[at] = places[at].count > 0;
         at += 1;
     }
     let mut digit = b'0';
@@ -151,8 +172,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
 
 fn at_place(text: &str, at: usize) -> Option<Span> {
     let rest = &text.as_bytes()[at..];
-    let (first, count) = PLACES[usize::from(rest[0])];
-    for form in &FORMS[first..first + count] {
+    for form in PLACES[usize::from(rest[0])].forms(rest) {
         if let Some(body) = after(rest, form.prefix.as_bytes())
             && let Some(length) = body_length(body, form.body, form.least)
         {
