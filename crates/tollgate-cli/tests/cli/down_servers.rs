@@ -112,3 +112,27 @@ fn a_client_of_the_gateway_is_told_that_the_server_of_a_tool_could_not_be_reache
     assert!(said.contains("its server `up` is configured, and could not be reached"), "{said}");
     assert!(said.contains("`tollgate mcp check up`"), "{said}");
 }
+
+#[test]
+fn a_server_that_ends_over_the_first_question_is_started_once_more_without_it() {
+    let world = World::new();
+    let script = r#"
+echo again >> starts
+while read -r line; do
+    id=$(printf %s "$line" | /bin/sed 's/.*"id":\([0-9]*\).*/\1/')
+    case "$line" in
+    *server/discover*) exit 9 ;;
+    *'"initialize"'*) result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}' ;;
+    *tools/list*) result='{"tools":[]}' ;;
+    *) continue ;;
+    esac
+    printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+    let script = world.file("old.sh", script).display().to_string();
+    configure(&world, &format!("command = [\"/bin/sh\", {script:?}]\n"));
+    let ran = world.run(&["mcp", "check"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.starts_with("up: ready, protocol 2025-11-25"), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(world.path().join("starts")).unwrap(), "again\nagain\n");
+}
