@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends there")]
 #![expect(clippy::disallowed_methods, reason = "servers and the program are started as a person starts them")]
 
+#[path = "../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
 #[path = "../../tollgate-mcp/tests/gateway/installed.rs"]
 mod installed;
 
@@ -14,6 +16,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::installed::{node, python};
+use skipped::skipped;
 
 struct World {
     folder: tempfile::TempDir,
@@ -101,7 +104,7 @@ fn the_git_server_speaks_the_newer_generation_and_answers() {
     let world = World::with("git", false, &[server.to_str().unwrap()]);
     let made = Command::new("git").args(["init", "-q"]).current_dir(world.work()).output();
     if !made.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: there is no git here");
+        skipped("there is no git here");
         return;
     }
     let checked = world.check();

@@ -1,7 +1,7 @@
 //! The public JSON-Schema-Test-Suite against `tollgate schema flatten`: what is flattened judges every instance as
 //! the original does and as the suite says, with no reference left; what is not is refused with its code.
 //!
-//! The suite is not part of this project: `TOLLGATE_SCHEMA_SUITE` names a folder that holds its `tests/`.
+//! The suite is not part of this project: it is fetched, or `TOLLGATE_SCHEMA_SUITE` names a folder that holds its `tests/`.
 
 #![expect(
     clippy::unwrap_used,
@@ -9,6 +9,12 @@
     clippy::disallowed_methods,
     reason = "a test fails by panicking, and finds the suite through the environment"
 )]
+
+#[path = "../../tollgate-mcp/tests/gateway/installed.rs"]
+#[expect(dead_code, reason = "other tests use the rest of it")]
+mod installed;
+#[path = "../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
 
 use std::{
     collections::BTreeMap,
@@ -39,10 +45,8 @@ struct Count {
 
 #[test]
 fn every_group_of_the_public_suite_is_flattened_without_change_of_meaning_or_refused_by_its_code() {
-    let Some(suite) = std::env::var_os("TOLLGATE_SCHEMA_SUITE").map(PathBuf::from) else {
-        eprintln!("skipped: TOLLGATE_SCHEMA_SUITE does not name a copy of the JSON-Schema-Test-Suite");
-        return;
-    };
+    let named = std::env::var_os("TOLLGATE_SCHEMA_SUITE").map(PathBuf::from);
+    let Some(suite) = named.or_else(installed::schema_suite) else { return };
     let mut wrong = Vec::new();
     for (draft, dialect) in DRAFTS {
         let mut count = Count::default();

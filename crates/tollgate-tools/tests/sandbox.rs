@@ -6,6 +6,9 @@
     reason = "somebody else's processes, and looks from outside, are not started by us"
 )]
 
+#[path = "../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
+
 use std::{
     io::Write as _,
     net::{TcpListener, UdpSocket},
@@ -19,6 +22,7 @@ use std::{
 };
 
 use serde_json::Value;
+use skipped::skipped;
 use tokio_util::sync::CancellationToken;
 use tollgate_tools::{
     process::{Environment, Launch},
@@ -142,11 +146,11 @@ fn quoted(text: &str) -> String {
 fn try_all(level: Level) {
     let found = Sandbox::probed().found().level;
     if found < level {
-        println!(
-            "skipped: this machine has no {} for this user: {:?}",
+        skipped(format_args!(
+            "this machine has no {} for this user: {:?}",
             level.name(),
             Sandbox::probed().found().missing
-        );
+        ));
         return;
     }
     let sandbox = Sandbox::at(level);
@@ -155,7 +159,7 @@ fn try_all(level: Level) {
     let mut wrong = Vec::new();
     for case in &cases {
         if case["python"].is_string() && !python {
-            println!("skipped: {} needs python3", case["name"]);
+            skipped(format_args!("{} needs python3", case["name"]));
             continue;
         }
         let expected = case[level.name()].as_str().unwrap();
@@ -187,7 +191,7 @@ fn l3_holds_what_the_table_says() {
 #[test]
 fn all_levels_hold_the_same_for_a_user_who_is_not_root() {
     if !rustix_is_root() {
-        println!("skipped: this is not root, so the other tests are this one");
+        // Then the other tests are this one.
         return;
     }
     let own = std::env::current_exe().unwrap();
@@ -210,15 +214,11 @@ fn all_levels_hold_the_same_for_a_user_who_is_not_root() {
                     String::from_utf8_lossy(&output.stderr)
                 );
                 assert!(output.status.success(), "as nobody, {level}:\n{said}");
-                print!(
-                    "{}",
-                    said.lines()
-                        .filter(|line| line.starts_with("skipped"))
-                        .map(|line| format!("as nobody {line}\n"))
-                        .collect::<String>()
-                );
+                said.lines()
+                    .filter_map(|line| line.strip_prefix("skipped: "))
+                    .for_each(|line| skipped(format_args!("as nobody: {line}")));
             }
-            Err(error) => println!("skipped: setpriv cannot be run: {error}"),
+            Err(error) => skipped(format_args!("setpriv cannot be run: {error}")),
         }
     }
 }
@@ -254,7 +254,7 @@ fn no_level_lets_a_command_open_the_terminal_a_person_answers_at() {
     let own = std::env::current_exe().unwrap();
     for level in [Level::L2, Level::L3] {
         if Sandbox::probed().found().level < level {
-            println!("skipped: no {}: {:?}", level.name(), Sandbox::probed().found().missing);
+            skipped(format_args!("no {}: {:?}", level.name(), Sandbox::probed().found().missing));
             continue;
         }
         let line = format!("'{}' --exact a_terminal_is_out_of_reach_at_this_level", own.display());
@@ -267,7 +267,7 @@ fn no_level_lets_a_command_open_the_terminal_a_person_answers_at() {
                 let said = String::from_utf8_lossy(&ran.stdout);
                 assert!(ran.status.success() && said.contains("1 passed"), "{}: {said}", level.name());
             }
-            Err(error) => println!("skipped: script cannot be run: {error}"),
+            Err(error) => skipped(format_args!("script cannot be run: {error}")),
         }
     }
 }

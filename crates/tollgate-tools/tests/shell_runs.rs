@@ -2,6 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests stop the test")]
 #![expect(clippy::panic, reason = "a helper says why a call gave nothing")]
 
+#[path = "../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
+
 use std::{
     path::Path,
     sync::{
@@ -12,6 +15,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use skipped::skipped;
 use tollgate::{
     Proposed, Registry, Scope, Settled, Tollgate,
     guard::{Run, Workspace},
@@ -166,7 +170,7 @@ async fn a_child_in_the_background_does_not_hold_the_call() {
 async fn a_child_in_a_session_of_its_own_ends_where_the_sandbox_allows() {
     for level in [Level::L2, Level::L3] {
         if Sandbox::probed().found().level < level {
-            println!("skipped: no {}: {:?}", level.name(), Sandbox::probed().found().missing);
+            skipped(format_args!("no {}: {:?}", level.name(), Sandbox::probed().found().missing));
             continue;
         }
         let world = World::at(level);
@@ -180,7 +184,7 @@ async fn a_child_in_a_session_of_its_own_ends_where_the_sandbox_allows() {
 #[tokio::test]
 async fn a_command_ends_its_own_and_leaves_its_neighbours_alone() {
     if Sandbox::probed().found().level < Level::L2 {
-        println!("skipped: no L2: {:?}", Sandbox::probed().found().missing);
+        skipped(format_args!("no L2: {:?}", Sandbox::probed().found().missing));
         return;
     }
     let world = World::at(Level::L2);
@@ -199,7 +203,7 @@ async fn a_command_ends_its_own_and_leaves_its_neighbours_alone() {
 async fn every_command_is_held_however_many_ran_before_it_and_of_whatever_kind() {
     let world = World::at(Level::L2);
     if Sandbox::probed().found().level < Level::L2 {
-        println!("skipped: this machine has no L2");
+        skipped("this machine has no L2");
         return;
     }
     let outside = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -371,7 +375,7 @@ async fn bytes_that_are_no_text_are_given_as_they_were() {
 async fn a_command_does_not_read_what_a_rule_keeps_and_it_did_not_name() {
     for level in [Level::L2, Level::L3] {
         if Sandbox::probed().found().level < level {
-            println!("skipped: no {}: {:?}", level.name(), Sandbox::probed().found().missing);
+            skipped(format_args!("no {}: {:?}", level.name(), Sandbox::probed().found().missing));
             continue;
         }
         let says = |_: &Scope, path: &Path| match path.to_string_lossy() {
@@ -408,7 +412,7 @@ async fn a_command_does_not_read_what_a_rule_keeps_and_it_did_not_name() {
 #[tokio::test]
 async fn our_own_folders_are_kept_from_commands_even_inside_a_root() {
     if Sandbox::probed().found().level < Level::L3 {
-        println!("skipped: no L3: {:?}", Sandbox::probed().found().missing);
+        skipped(format_args!("no L3: {:?}", Sandbox::probed().found().missing));
         return;
     }
     let folder = tempfile::Builder::new().prefix("tollgate-runs").tempdir_in("/var/tmp").unwrap();
@@ -427,7 +431,7 @@ async fn our_own_folders_are_kept_from_commands_even_inside_a_root() {
 #[tokio::test]
 async fn what_keeps_a_place_free_is_no_file_of_the_project() {
     if Sandbox::probed().found().level < Level::L3 {
-        println!("skipped: no L3: {:?}", Sandbox::probed().found().missing);
+        skipped(format_args!("no L3: {:?}", Sandbox::probed().found().missing));
         return;
     }
     let world = World::at(Level::L3);
@@ -440,7 +444,7 @@ async fn what_keeps_a_place_free_is_no_file_of_the_project() {
 #[tokio::test]
 async fn what_the_sandbox_held_is_said_and_a_read_cannot_write() {
     if Sandbox::probed().found().level == Level::L1 {
-        println!("skipped: this machine has no sandbox: {:?}", Sandbox::probed().found().missing);
+        skipped(format_args!("this machine has no sandbox: {:?}", Sandbox::probed().found().missing));
         return;
     }
     let world = World::best();

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops where its data is not what it must be")]
 
+mod skipped;
 #[path = "../src/schema/project/instances.rs"]
 mod instances;
 
@@ -14,6 +15,7 @@ use proptest::{
     test_runner::TestRunner,
 };
 use serde_json::Value;
+use skipped::skipped;
 use tollgate::schema::{Compiled, Provider, Target, check_provider_rules, project};
 
 struct Tool {
@@ -24,7 +26,7 @@ struct Tool {
 #[expect(clippy::disallowed_methods, reason = "a test is told where the data is, and reads it")]
 fn tools() -> Option<Vec<Tool>> {
     let Some(folder) = std::env::var_os("TOLLGATE_SHARED") else {
-        eprintln!("skipped: TOLLGATE_SHARED does not name the folder with the catalogues");
+        skipped("TOLLGATE_SHARED does not name the folder with the catalogues");
         return None;
     };
     let mut files: Vec<PathBuf> = fs::read_dir(PathBuf::from(folder).join("catalogs"))

@@ -5,7 +5,10 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod skipped;
+
 use serde_json::Value;
+use skipped::skipped;
 use tollgate::wire::{ModelTurn, Provider, Stop, TurnReader, WireError, check, read_turn, repair};
 
 struct Exchange {
@@ -23,7 +26,7 @@ type Seen = (String, String, Value);
 #[expect(clippy::disallowed_methods, reason = "a test finds its recordings through the environment")]
 fn recordings() -> Vec<Exchange> {
     let Ok(folder) = std::env::var("TOLLGATE_SHARED") else {
-        println!("skipped: TOLLGATE_SHARED does not name the folder of the recordings");
+        skipped("TOLLGATE_SHARED does not name the folder of the recordings");
         return Vec::new();
     };
     let text = std::fs::read_to_string(format!("{folder}/wire/recorded.jsonl")).expect("the recordings");

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails as loudly as it can")]
 
+#[path = "../../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
 mod world;
 mod turns;
 mod trouble;

@@ -5,12 +5,13 @@
 use serde_json::Value;
 use tollgate_agent::standin::Say;
 
+use crate::skipped::skipped;
 use crate::world::World;
 
 #[expect(clippy::disallowed_methods, reason = "a test finds its recordings through the environment")]
 fn recordings() -> Vec<Value> {
     let Ok(folder) = std::env::var("TOLLGATE_SHARED") else {
-        println!("skipped: TOLLGATE_SHARED does not name the folder of the recordings");
+        skipped("TOLLGATE_SHARED does not name the folder of the recordings");
         return Vec::new();
     };
     let text = std::fs::read_to_string(format!("{folder}/wire/recorded.jsonl")).expect("the recordings");

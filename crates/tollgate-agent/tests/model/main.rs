@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "../../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
 mod support;
 mod rules;
 mod asks;

@@ -9,12 +9,13 @@ use tollgate_agent::{
     standin::{Say, StandIn},
 };
 
+use crate::skipped::skipped;
 use crate::support::{hello, name, steps};
 
 #[tokio::test]
 async fn every_recorded_answer_becomes_a_turn_or_a_named_error() {
     let Ok(shared) = std::env::var("TOLLGATE_SHARED") else {
-        eprintln!("skipped: TOLLGATE_SHARED does not name the folder with wire/recorded.jsonl");
+        skipped("TOLLGATE_SHARED does not name the folder with wire/recorded.jsonl");
         return;
     };
     let text =

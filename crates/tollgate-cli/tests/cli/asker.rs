@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
+use crate::skipped::skipped;
 use crate::world::World;
 
 /// A world with a server `up` that asks this; `None` with one clear line where there is no Python.
 pub(crate) fn asking(question: &Value) -> Option<World> {
     if !std::path::Path::new("/usr/bin/python3").exists() {
-        eprintln!("skipped: a server that asks: there is no /usr/bin/python3 here");
+        skipped("a server that asks: there is no /usr/bin/python3 here");
         return None;
     }
     let world = World::new();

@@ -10,6 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::skipped::skipped;
 use crate::world::{World, tools};
 
 /// How a client comes.
@@ -382,7 +383,7 @@ fn a_server_killed_during_a_call_leaves_what_its_effects_say_and_serves_the_next
             );
             std::fs::write(folder.join("tollgate.toml"), config).unwrap();
             if !std::path::Path::new("/usr/bin/python3").exists() {
-                eprintln!("skipped: a server killed during a call: there is no /usr/bin/python3 here");
+                skipped("a server killed during a call: there is no /usr/bin/python3 here");
                 return;
             }
             let mut client = Client::start(&world, how, &["--allow", "@up/look"]);

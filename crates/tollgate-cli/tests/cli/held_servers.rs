@@ -4,16 +4,17 @@ use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
+use crate::skipped::skipped;
 use crate::world::World;
 
 /// What a server with these settings could do; `None` with one clear line where this machine cannot show it.
 fn could(world: &World, settings: &str) -> Option<Value> {
     if !std::path::Path::new("/usr/bin/python3").exists() {
-        eprintln!("skipped: a server in the sandbox: there is no /usr/bin/python3 here");
+        skipped("a server in the sandbox: there is no /usr/bin/python3 here");
         return None;
     }
     if world.run(&["doctor", "--json"]).json()["sandbox"]["level"] == "L1" {
-        eprintln!("skipped: a server in the sandbox: this machine has none");
+        skipped("a server in the sandbox: this machine has none");
         return None;
     }
     let elsewhere = tempfile::tempdir().unwrap();

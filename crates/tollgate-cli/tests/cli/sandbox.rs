@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use crate::skipped::skipped;
 use crate::world::{Ran, World};
 
 /// The level this machine has for commands.
@@ -35,7 +36,7 @@ fn inside<'a>(args: &[&'a str]) -> Vec<&'a str> {
 fn a_required_level_stands_in_a_file_or_in_the_environment_and_the_strictest_counts() {
     let world = World::new();
     if level(&world) != "L3" {
-        println!("skipped: what is required must be there to see which one counts");
+        skipped("what is required must be there to see which one counts");
         return;
     }
     for (text, variable, expected) in
@@ -85,7 +86,7 @@ fn what_a_project_would_open_stays_closed_until_it_is_trusted_and_is_shown_then(
 fn places_and_variables_of_a_trusted_file_reach_commands() {
     let world = project("");
     if level(&world) == "L1" {
-        println!("skipped: nothing holds commands here");
+        skipped("nothing holds commands here");
         return;
     }
     // Not below /tmp: that is a folder of the bubble's own.
@@ -114,7 +115,7 @@ fn places_and_variables_of_a_trusted_file_reach_commands() {
 fn a_command_reads_a_folder_without_what_rules_and_names_keep_from_being_read() {
     let world = project("[policy]\ndeny = [\"read(secrets/**)\"]\n");
     if level(&world) == "L1" {
-        println!("skipped: nothing holds commands here");
+        skipped("nothing holds commands here");
         return;
     }
     std::fs::create_dir(world.path().join("p/secrets")).unwrap();
@@ -138,7 +139,7 @@ fn inside_the_bubble_landlock_holds_as_well() {
     let world = project("");
     let found: Value = world.run(&["doctor", "--json"]).json();
     if found["sandbox"]["level"] != "L3" {
-        println!("skipped: no L3 here: {}", found["sandbox"]["missing"]);
+        skipped(format_args!("no L3 here: {}", found["sandbox"]["missing"]));
         return;
     }
     assert!(found["sandbox"]["holds"].as_str().unwrap().contains("Landlock"), "{found}");
@@ -154,7 +155,7 @@ fn inside_the_bubble_landlock_holds_as_well() {
 fn our_own_folders_are_kept_from_commands_where_the_home_folder_is_a_root() {
     let world = World::new();
     if level(&world) != "L3" {
-        println!("skipped: no L3 here");
+        skipped("no L3 here");
         return;
     }
     let approvals = world.path().join(".local/share/tollgate/approvals");

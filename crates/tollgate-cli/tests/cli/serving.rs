@@ -9,6 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::skipped::skipped;
 use crate::world::{World, tools};
 
 fn mocks() -> Value {
@@ -281,7 +282,7 @@ fn a_gateway_that_is_killed_leaves_no_server_of_the_sandbox_behind() {
 fn killed_with_server(settings: &str) {
     let world = World::with(&mocks());
     if !settings.is_empty() && world.run(&["doctor", "--json"]).json()["sandbox"]["level"] == "L1" {
-        eprintln!("skipped: a server of the sandbox: this machine has none");
+        skipped("a server of the sandbox: this machine has none");
         return;
     }
     let mocks = world.path().join("mocks.json");

@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 
 use serde_json::{Value, json};
 
+use crate::skipped::skipped;
 use crate::world::{Ran, World, tools};
 
 fn world() -> World {
@@ -78,7 +79,7 @@ fn a_trace_is_verified_and_a_changed_row_is_found() {
         .arg(file)
         .status();
     if !status.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: no python3 to change the database with");
+        skipped("no python3 to change the database with");
         return;
     }
     let ran = world.run(&["trace", "verify"]);
@@ -372,9 +373,9 @@ fn as_a_reader(world: &World, args: &[&str]) -> Option<Ran> {
     match command.output() {
         Ok(output) => Some(output.into()),
         Err(error) => {
-            eprintln!(
-                "skipped: a store of somebody else's: the program cannot be started as nobody: {error}"
-            );
+            skipped(format_args!(
+                "a store of somebody else's: the program cannot be started as nobody: {error}"
+            ));
             None
         }
     }

@@ -11,6 +11,8 @@
     reason = "the tests of the gateway have these helpers and use the rest of them"
 )]
 
+#[path = "../../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
 #[path = "../../../tollgate-mcp/tests/gateway/fixtures.rs"]
 mod fixtures;
 #[path = "../../../tollgate-mcp/tests/gateway/installed.rs"]

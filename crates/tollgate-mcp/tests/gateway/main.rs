@@ -9,6 +9,8 @@
     reason = "helpers of tests fail as loudly as tests, and are given what is written on the spot"
 )]
 
+#[path = "../../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
 mod world;
 mod fixtures;
 mod pipes;

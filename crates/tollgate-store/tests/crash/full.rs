@@ -3,6 +3,7 @@
 use std::{fs::File, io::Write, path::Path, process::Command, time::Duration};
 
 use crate::round::{At, Told, start, wait};
+use crate::skipped::skipped;
 
 pub(crate) fn disk() -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -15,7 +16,7 @@ pub(crate) fn disk() -> Vec<String> {
             .status()
             .is_ok_and(|status| status.success());
     if !mounted {
-        println!("skipped: a full disk (mounting a small tmpfs needs root)");
+        skipped("a full disk (mounting a small tmpfs needs root)");
         return Vec::new();
     }
     let _unmount = Unmount(&disk);

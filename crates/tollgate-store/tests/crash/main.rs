@@ -8,6 +8,8 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot set itself up should stop")]
 #![expect(clippy::cast_possible_truncation, reason = "small numbers, by chance")]
 
+#[path = "../../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
 #[path = "../store/server.rs"]
 mod server;
 mod chance;

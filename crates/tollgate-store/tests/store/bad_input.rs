@@ -6,6 +6,7 @@ use serde_json::json;
 use tollgate::outcome::Status;
 use tollgate_store::{LazyStore, Place, Store, StoreError};
 
+use crate::skipped::skipped;
 use crate::world::{World, call, keyed, told};
 
 fn refused(world: &World) -> StoreError {
@@ -136,7 +137,7 @@ async fn another_program_that_looks_into_the_database_and_leaves_takes_nothing_w
     let mut looks = Command::new("python3");
     looks.args(["-c", look]).arg(world.place().database().expect("a file"));
     if !looks.status().is_ok_and(|status| status.success()) {
-        eprintln!("skipped: no python3 to look into the database with");
+        skipped("no python3 to look into the database with");
         return;
     }
     let _ = call(&gate, "r", "c2", "pay", json!({"n": 2})).await;
@@ -161,7 +162,7 @@ async fn a_place_that_cannot_be_a_folder_is_told_by_name() {
 #[tokio::test]
 async fn a_store_on_a_read_only_disk_says_so_and_a_read_goes_on() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: mounting a read-only disk needs root");
+        skipped("mounting a read-only disk needs root");
         return;
     }
     let world = World::sqlite();
@@ -174,7 +175,7 @@ async fn a_store_on_a_read_only_disk_says_so_and_a_read_goes_on() {
     let home = world.folder.path().join("home");
     let bound = mount(&["--bind", &home.display().to_string()]) && mount(&["-o", "remount,ro,bind"]);
     if !bound {
-        eprintln!("skipped: this machine mounts nothing");
+        skipped("this machine mounts nothing");
         return;
     }
     let lazy = LazyStore::new(Place::folder(&disk));

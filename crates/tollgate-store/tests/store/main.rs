@@ -29,6 +29,8 @@ macro_rules! on_both {
     )+};
 }
 
+#[path = "../../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
 mod world;
 mod server;
 mod ledger;

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use tollgate_store::{Place, Store, StoreError};
 
+use crate::skipped::skipped;
 use crate::{
     server,
     world::{World, call},
@@ -65,7 +66,7 @@ fn a_server_without_tls_is_refused_where_the_url_asks_for_it() {
 fn a_server_with_tls_must_be_the_one_the_url_names() {
     let Some(server) = server::on_tcp() else { return };
     if !server.with_tls() {
-        eprintln!("skipped: no openssl on this machine to make a certificate with");
+        skipped("no openssl on this machine to make a certificate with");
         return;
     }
     let root = &server.root;

@@ -10,6 +10,8 @@ use std::{
     },
 };
 
+use crate::skipped::skipped;
+
 /// A URL to a schema nobody else uses; `None` where PostgreSQL is not installed.
 pub(crate) fn fresh_url() -> Option<String> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
@@ -35,9 +37,7 @@ impl Server {
 
     fn start_with(listen: &str) -> Option<Self> {
         let Some(bin) = installed() else {
-            eprintln!(
-                "skipped: no PostgreSQL (initdb) on this machine, so its half of the cases did not run"
-            );
+            skipped("no PostgreSQL (initdb) on this machine, so its half of the cases did not run");
             return None;
         };
         let folder = tempfile::Builder::new().prefix("tollgate-pg").tempdir().expect("a folder").keep();

@@ -12,6 +12,8 @@ use tollgate::policy::Rules;
 
 use super::world::{Meanwhile, World, good, one_line, text, wrong};
 
+use crate::skipped::skipped;
+
 #[tokio::test]
 async fn what_is_no_ordinary_file_is_refused_in_words_and_nothing_hangs() {
     let world = World::new();
@@ -47,7 +49,7 @@ async fn a_device_is_never_opened() {
     let world = World::new();
     let made = Command::new("mknod").arg(world.path("zero")).args(["c", "1", "5"]).output();
     if !made.is_ok_and(|made| made.status.success()) {
-        eprintln!("skipped: making a device needs root");
+        skipped("making a device needs root");
         return;
     }
     assert!(wrong(&world.call("read_file", json!({"path": "zero"})).await).contains("a device"));
@@ -144,7 +146,7 @@ async fn a_full_disk_leaves_the_file_as_it_was() {
         .arg(world.path("small"))
         .output();
     if !mounted.is_ok_and(|done| done.status.success()) {
-        eprintln!("skipped: a small file system needs root");
+        skipped("a small file system needs root");
         return;
     }
     let _unmount = Unmount(world.path("small"));

@@ -8,6 +8,8 @@ use tollgate::{
 
 use super::world::{World, good, hash, meta, text, wrong};
 
+use crate::skipped::skipped;
+
 fn replace(old: &str, new: &str) -> Value {
     json!({"op": "replace", "old": old, "new": new})
 }
@@ -246,7 +248,7 @@ async fn a_changed_file_keeps_its_attributes_and_its_access_list() {
     let attributes = [("user.origin", b"a person".to_vec()), ("system.posix_acl_access", list)];
     for (name, value) in &attributes {
         if let Err(error) = rustix::fs::setxattr(&path, *name, value, flags) {
-            println!("skipped: this file system keeps no {name}: {error}");
+            skipped(format_args!("this file system keeps no {name}: {error}"));
             return;
         }
     }

@@ -9,6 +9,8 @@
     reason = "tests start the programs that make odd files, and a second writer"
 )]
 
+#[path = "../../../tollgate/tests/skipped/mod.rs"]
+mod skipped;
 mod world;
 mod fixture;
 mod path_corpus;

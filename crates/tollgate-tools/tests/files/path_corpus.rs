@@ -16,6 +16,8 @@ use super::{
     world::{Meanwhile, Protecting, gate, one_line},
 };
 
+use crate::skipped::skipped;
+
 const CASES: &str = include_str!("../data/path.jsonl");
 /// More of the same kind.
 const OWN: &str = include_str!("../data/path_own.jsonl");
@@ -145,7 +147,7 @@ async fn a_file_system_mounted_inside_the_root_counts_as_outside() {
     let target = top.join("work/bind_out");
     fs::create_dir(&target).unwrap();
     let Some(_mount) = Mount::bind(&top.join("outside_dir"), &target) else {
-        eprintln!("skipped: a bind mount needs root");
+        skipped("a bind mount needs root");
         return;
     };
     let case = json!({"input": {"op": "read", "cwd": "{W}", "path": "bind_out/target"}});
