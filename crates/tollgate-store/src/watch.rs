@@ -1,8 +1,8 @@
 //! The steps of each call, as observers are told them, kept beside its records. A slow disk may miss some; it says so.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
-    io::Write as _,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -78,6 +78,9 @@ fn keep(store: &Store, run: &RunId, line: &[u8]) {
 /// The steps of one call that have come so far, as the inside of a JSON list.
 type Open = HashMap<(RunId, CallId), Vec<u8>, foldhash::fast::RandomState>;
 
+/// Bytes that the steps of a call take which is not asked about, retried or refused.
+const USUAL_STEPS: usize = 1024;
+
 /// Adds a step; gives the whole record once the call has its end.
 fn note(open: &mut Open, event: &Event<'_>, redactor: &Redactor) -> Option<(RunId, Vec<u8>)> {
     let at = event.at_ms;
@@ -93,12 +96,17 @@ fn note(open: &mut Open, event: &Event<'_>, redactor: &Redactor) -> Option<(RunI
     {
         return None;
     }
-    let steps = open.entry((event.run.clone(), call.clone())).or_default();
+    let steps =
+        open.entry((event.run.clone(), call.clone())).or_insert_with(|| Vec::with_capacity(USUAL_STEPS));
     if !steps.is_empty() {
         steps.push(b',');
     }
     let tenths = u64::try_from(event.took.as_nanos()).unwrap_or(u64::MAX) / 100;
-    let _ = write!(steps, r#"{{"us":{}.{},"is":"#, tenths / 10, tenths % 10);
+    steps.extend_from_slice(br#"{"us":"#);
+    serde_json::to_writer(&mut *steps, &(tenths / 10)).ok()?;
+    steps.push(b'.');
+    serde_json::to_writer(&mut *steps, &(tenths % 10)).ok()?;
+    steps.extend_from_slice(br#","is":"#);
     tell(steps, event.what, redactor)?;
     steps.push(b'}');
     if !matches!(event.what, What::Settled { .. }) {
@@ -119,11 +127,9 @@ fn tell(out: &mut Vec<u8>, what: &What, redactor: &Redactor) -> Option<()> {
         What::Progress(progress) => !progress.message.is_empty(),
         What::Executed { chain, .. } => !chain.is_empty(),
         What::Asked { rule } => rule.is_some(),
-        What::Permitted { .. }
-        | What::Hook(_)
-        | What::LedgerFault { .. }
-        | What::Fault { .. }
-        | What::StoreFault { .. } => true,
+        // A rule quotes arguments only where it is for exactly one call.
+        What::Permitted { by } => matches!(redactor.text(by), Cow::Owned(_)),
+        What::Hook(_) | What::LedgerFault { .. } | What::Fault { .. } | What::StoreFault { .. } => true,
         _ => false,
     };
     if !worded {

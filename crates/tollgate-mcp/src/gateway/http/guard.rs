@@ -31,10 +31,8 @@ impl Names {
             (None, _) => uri.authority().map(Authority::as_str),
             (Some(_), Some(_)) => None,
         };
-        let host =
-            host.and_then(|host| host.parse::<Authority>().ok()).ok_or("the Host header cannot be read")?;
-        if !self.is_ours(&host) {
-            return Err("this server does not go by the name in the Host header");
+        if !host.is_some_and(is_loopback) {
+            self.knows(host)?;
         }
         let mut origins = headers.get_all(header::ORIGIN).iter();
         match (origins.next(), origins.next()) {
@@ -42,6 +40,15 @@ impl Names {
             (Some(origin), None) if origin.to_str().is_ok_and(|origin| self.may_speak(origin)) => Ok(()),
             _ => Err("pages of this Origin may not speak to this server"),
         }
+    }
+
+    fn knows(&self, host: Option<&str>) -> Result<(), &'static str> {
+        let host =
+            host.and_then(|host| host.parse::<Authority>().ok()).ok_or("the Host header cannot be read")?;
+        if !self.is_ours(&host) {
+            return Err("this server does not go by the name in the Host header");
+        }
+        Ok(())
     }
 
     fn is_ours(&self, host: &Authority) -> bool {
@@ -66,6 +73,15 @@ impl Names {
         uri.host().is_some_and(|host| LOOPBACK.iter().any(|name| host.eq_ignore_ascii_case(name)))
             && matches!(uri.scheme_str(), Some("http" | "https"))
     }
+}
+
+/// A loopback name, with a port or without one: as nearly every Host is, and known without reading it as an authority.
+fn is_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    LOOPBACK.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// How often each caller may ask.
