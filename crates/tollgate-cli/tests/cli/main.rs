@@ -25,6 +25,7 @@ mod mocks_files;
 mod bad_input;
 mod turns;
 mod traces;
+mod traces_told;
 mod schemas;
 mod catalogue;
 mod health;

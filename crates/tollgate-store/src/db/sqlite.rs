@@ -50,17 +50,7 @@ impl Sqlite {
     pub(crate) fn open(file: &Path, marks: &Path, patience: Duration) -> Result<Self, StoreError> {
         private_file(file)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(file, flags);
-        let mut sqlite = Self {
-            connection: connection.map_err(|error| tell(file, patience, &error))?,
-            file: file.to_owned(),
-            patience,
-            sync: Durability::Full,
-            seen: 0,
-            commits: 0,
-            marks: marks.to_owned(),
-            held: HashMap::new(),
-        };
+        let mut sqlite = Self::over(Connection::open_with_flags(file, flags), file, marks, patience)?;
         sqlite.prepare()?;
         Ok(sqlite)
     }
@@ -75,6 +65,15 @@ impl Sqlite {
             connection.set_prepared_statement_cache_capacity(PREPARED);
             Ok(connection)
         });
+        Self::over(connection, file, marks, patience)
+    }
+
+    fn over(
+        connection: rusqlite::Result<Connection>,
+        file: &Path,
+        marks: &Path,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
         Ok(Self {
             connection: connection.map_err(|error| tell(file, patience, &error))?,
             file: file.to_owned(),
