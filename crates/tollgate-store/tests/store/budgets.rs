@@ -28,7 +28,7 @@ on_both! {
         let store = world.open();
         let (gate, scope) = (world.gate(&store), scope(&store, budget(1)));
         let counted = || store.spending(Some("r")).expect("reads").first().is_some_and(|run| run.spent.calls == 1);
-        dropped_when(gate.call(&scope, Proposed::new("a", "look", &json!({}))), counted).await;
+        dropped_when(world, gate.call(&scope, Proposed::new("a", "look", &json!({}))), counted).await;
         store.flush().await.expect("flushes");
         assert_eq!(store.spending(Some("r")).expect("reads")[0].spent.calls, 0);
         let next = gate.call(&scope, Proposed::new("b", "look", &json!({}))).await;

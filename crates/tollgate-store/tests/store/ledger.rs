@@ -96,7 +96,7 @@ on_both! {
         let store = world.open();
         let gate = world.gate(&store);
         let started = || told(&store, "gone").contains(&"started".to_owned());
-        dropped_when(keyed(&gate, "gone", "pay", json!({"n": 1}), "k"), started).await;
+        dropped_when(world, keyed(&gate, "gone", "pay", json!({"n": 1}), "k"), started).await;
         let again = keyed(&gate, "next", "pay", json!({"n": 1}), "k");
         let again = tokio::time::timeout(std::time::Duration::from_secs(20), again).await.expect("the key is free");
         assert_eq!((again.status(), again.replayed), (Status::Ok, false));

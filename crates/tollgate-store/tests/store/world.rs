@@ -4,7 +4,9 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
+        mpsc,
     },
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
@@ -51,7 +53,7 @@ impl World {
             let statements = statements.replace(" X'", " '\\x").replace("BLOB", "BYTEA");
             let statements = statements.replace("INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY");
             // The client blocks, and cannot do so on a thread of the runtime.
-            std::thread::spawn(move || {
+            thread::spawn(move || {
                 let mut client = postgres::Client::connect(&url, postgres::NoTls).expect("connects");
                 client.batch_execute(&statements).expect("runs");
             })
@@ -62,6 +64,30 @@ impl World {
             std::fs::create_dir_all(self.place.path()).expect("a folder");
             rusqlite::Connection::open(file).expect("opens").execute_batch(statements).expect("runs");
         }
+    }
+
+    /// Takes the right to write, as another program's transaction does.
+    pub(crate) fn nobody_writes(&self) -> Held {
+        let (release, released) = mpsc::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        let (url, file) = (self.url.clone(), self.place.database());
+        let holder = thread::spawn(move || {
+            // Both end their transaction where they are dropped.
+            if let Some(url) = url {
+                let mut client = postgres::Client::connect(&url, postgres::NoTls).expect("connects");
+                client.batch_execute("BEGIN; SELECT seq FROM head FOR UPDATE").expect("begins");
+                tell.send(()).expect("tells");
+                assert!(released.recv().is_err(), "nobody sends: it is dropped");
+            } else {
+                let connection = rusqlite::Connection::open(file.expect("a file")).expect("opens");
+                connection.busy_timeout(Duration::from_secs(20)).expect("waits");
+                connection.execute_batch("BEGIN IMMEDIATE").expect("begins");
+                tell.send(()).expect("tells");
+                assert!(released.recv().is_err(), "nobody sends: it is dropped");
+            }
+        });
+        told.recv().expect("the right to write is held");
+        Held { release: Some(release), holder: Some(holder) }
     }
 
     pub(crate) fn with_lease(place: Place, lease: Duration) -> Store {
@@ -146,11 +172,18 @@ pub(crate) async fn keyed(gate: &Tollgate, run: &str, tool: &str, input: Value, 
     gate.call(&scope(run), Proposed::new("c", tool, &input).with_key(key)).await
 }
 
-/// Looks at a call once, waits until `there` and a little longer, and gives the call up unheard.
-pub(crate) async fn dropped_when(call: impl Future<Output = Settled>, there: impl Fn() -> bool) {
+/// Looks at a call once, waits until `there` and a little longer, and gives the call up unheard. Nothing can be written
+/// while it is looked at: on a busy machine the answer would be there within that look, and the call beyond it.
+pub(crate) async fn dropped_when(
+    world: &World,
+    call: impl Future<Output = Settled>,
+    there: impl Fn() -> bool,
+) {
     let mut call = Box::pin(call);
+    let held = world.nobody_writes();
     let looked = std::future::poll_fn(|cx| std::task::Poll::Ready(call.as_mut().poll(cx).is_pending()));
     assert!(looked.await, "the call ended at once");
+    drop(held);
     for _ in 0..500 {
         if there() {
             break;
@@ -160,6 +193,19 @@ pub(crate) async fn dropped_when(call: impl Future<Output = Settled>, there: imp
     assert!(there(), "what the call was to wait for did not come");
     // It is written; now its answer lies there, and nobody looks.
     tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
+/// The right to write, held by somebody else until this is dropped.
+pub(crate) struct Held {
+    release: Option<mpsc::Sender<()>>,
+    holder: Option<JoinHandle<()>>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        drop(self.release.take());
+        assert!(self.holder.take().is_some_and(|holder| holder.join().is_ok()), "the holder let go");
+    }
 }
 
 /// The kinds of records of a run, in order, with the status where there is an answer.
