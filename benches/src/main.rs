@@ -14,6 +14,7 @@ mod stream;
 mod shell;
 mod store;
 mod run;
+mod start;
 mod agent;
 mod ask;
 mod mcp;
@@ -28,6 +29,7 @@ fn main() {
     // growth that would hide.
     let tables = [
         ("A command line", shell::rows()),
+        ("The program", start::rows()),
         ("The agent at a terminal", run::rows()),
         ("Memory", memory::rows(&runtime)),
         ("One call", path::rows(&runtime)),

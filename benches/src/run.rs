@@ -68,7 +68,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the program is what is measured")]
-fn command(program: &Path) -> Command {
+pub(crate) fn command(program: &Path) -> Command {
     Command::new(program)
 }
 
