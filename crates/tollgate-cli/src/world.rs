@@ -54,7 +54,7 @@ impl World {
         let recorder = Recorder::new(shared, &environment)?;
         let asking = Asking::new(shared.on_ask, desk(&environment, recorder.store()));
         let (terminal, interactive) = (asking.terminal().cloned(), asking.is_interactive());
-        let world = Self::assemble(shared, wanted, recorder, (asking, interactive), more)?;
+        let world = Self::assemble(shared, &environment, wanted, recorder, (asking, interactive), more)?;
         Ok(Self { terminal, ..world })
     }
 
@@ -67,27 +67,27 @@ impl World {
         let environment = Environment::read();
         let recorder = Recorder::new(shared, &environment)?;
         let asking = asking(desk(&environment, recorder.store()));
-        let world = Self::assemble(shared, wanted, recorder, (asking.clone(), false), Ok)?;
+        let world = Self::assemble(shared, &environment, wanted, recorder, (asking.clone(), false), Ok)?;
         Ok((world, asking))
     }
 
     fn assemble(
         shared: &Shared,
+        environment: &Environment,
         wanted: Wanted<'_>,
         recorder: Recorder,
         (asking, interactive): (impl Approver, bool),
         more: impl FnOnce(Registry) -> Result<Registry, Fault>,
     ) -> Result<Self, Fault> {
-        let environment = Environment::read();
-        let cap = concurrency(&environment)?;
-        let mut scope = scope(shared, &environment)?;
+        let cap = concurrency(environment)?;
+        let mut scope = scope(shared, environment)?;
         tollgate_tools::sandbox::sweep(scope.roots());
-        let config = Config::load(shared, &environment, scope.cwd())?;
+        let config = Config::load(shared, environment, scope.cwd())?;
         scope.protection = config.protection();
         scope.interactive = interactive;
-        let hooks = Hooks::load(&config.loaded, &environment)?;
+        let hooks = Hooks::load(&config.loaded, environment)?;
         hooks.tell_inert();
-        let asked = Asked::load(&config.loaded, &environment)?;
+        let asked = Asked::load(&config.loaded, environment)?;
         asked.tell_inert();
         let sandbox = asked.sandbox();
         if shared.mocks.is_empty() {
@@ -99,7 +99,7 @@ impl World {
         let held = Held { sandbox, guard, environment: asked.config.environment };
         let mut loaded = Loaded::load(&shared.mocks, wanted, held)?;
         loaded.registry = more(loaded.registry)?;
-        let results = results_folder(shared, &environment);
+        let results = results_folder(shared, environment);
 
         let mut builder = Tollgate::builder(loaded.registry.clone())
             .policy(config.policy.clone())

@@ -6,6 +6,7 @@ use crate::{exit::Exit, words};
 
 mod calls;
 mod environment;
+mod later;
 mod mcp;
 mod policy;
 mod serve;
@@ -16,6 +17,8 @@ mod trace;
 
 pub(crate) use calls::{Batch, Call, Explain};
 pub(crate) use environment::Environment;
+use later::Later;
+pub(crate) use later::whole;
 pub(crate) use mcp::{
     ConfinementName, GenerationName, Mcp, McpAdd, McpCheck, McpCommand, McpImport, McpLogin, McpRemove,
 };
@@ -44,50 +47,50 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 the tool failed, 2 bad usage, 3 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// A model works with tools: you watch, answer, interrupt, resume
-    Run(Box<crate::run::args::Run>),
+    Run(Later<Box<crate::run::args::Run>>),
     /// One call through the whole path
-    Call(Call),
+    Call(Later<Call>),
     /// A model's turn in, the message with its results out
-    Batch(Batch),
+    Batch(Later<Batch>),
     /// What would happen to a call, and why; runs nothing
-    Explain(Explain),
+    Explain(Later<Explain>),
     /// What a model is offered: its tools, their cost, their defects, a provider's form
     #[command(subcommand)]
-    Tools(Tools),
+    Tools(Later<Tools>),
     /// JSON Schema on stdin; a schema on stdout
     #[command(subcommand)]
-    Schema(Schema),
+    Schema(Later<Schema>),
     /// The rules: which are in force, whether they do what they should, what is odd about them
     #[command(subcommand)]
-    Policy(PolicyCommand),
+    Policy(Later<PolicyCommand>),
     /// Let a project's own tollgate.toml widen what calls may do, as it is written now
-    Trust(TrustFile),
+    Trust(Later<TrustFile>),
     /// A commented tollgate.toml for this folder
-    Init(Init),
+    Init(Later<Init>),
     /// Questions that wait for a person
     #[command(subcommand)]
-    Approvals(Approvals),
+    Approvals(Later<Approvals>),
     /// Takes back what the file tools changed last
-    Undo(Undo),
+    Undo(Later<Undo>),
     /// What is set up, what is not, and what to do about it
-    Doctor(Plain),
+    Doctor(Later<Plain>),
     /// A recorded model on a real task; `demo path` shows the path of a call on mock tools
-    Demo(Demo),
+    Demo(Later<Demo>),
     /// What was recorded: runs, their calls, and whether the record is whole
     #[command(subcommand)]
-    Trace(Trace),
+    Trace(Later<Trace>),
     /// What is not called any more because it kept failing
     #[command(subcommand)]
-    Breaker(BreakerCommand),
+    Breaker(Later<BreakerCommand>),
     /// What runs with a budget have spent
     #[command(subcommand)]
-    Budget(BudgetCommand),
+    Budget(Later<BudgetCommand>),
     /// The governed tools for a client of MCP, over stdin and stdout; and the MCP servers that bring tools
-    Mcp(Mcp),
+    Mcp(Later<Mcp>),
     /// The governed tools for clients of MCP, over HTTP
-    Serve(Serve),
+    Serve(Later<Serve>),
     /// A completion script for your shell, on stdout
-    Completions(Completions),
+    Completions(Later<Completions>),
 }
 
 #[derive(Debug, clap::Args)]
@@ -133,25 +136,25 @@ impl Command {
             Self::Call(call) => &mut call.shared,
             Self::Batch(batch) => &mut batch.shared,
             Self::Explain(explain) => &mut explain.shared,
-            Self::Doctor(plain)
-            | Self::Breaker(BreakerCommand::List(plain))
-            | Self::Policy(PolicyCommand::Show(plain))
-            | Self::Approvals(Approvals::List(plain)) => &mut plain.shared,
-            Self::Policy(PolicyCommand::Test(test)) => &mut test.shared,
-            Self::Policy(PolicyCommand::Lint(lint)) => &mut lint.shared,
+            Self::Doctor(Later(plain))
+            | Self::Breaker(Later(BreakerCommand::List(plain)))
+            | Self::Policy(Later(PolicyCommand::Show(plain)))
+            | Self::Approvals(Later(Approvals::List(plain))) => &mut plain.shared,
+            Self::Policy(Later(PolicyCommand::Test(test))) => &mut test.shared,
+            Self::Policy(Later(PolicyCommand::Lint(lint))) => &mut lint.shared,
             Self::Trust(trust) => &mut trust.shared,
             Self::Init(init) => &mut init.shared,
             Self::Undo(undo) => &mut undo.shared,
             Self::Demo(demo) => &mut demo.shared,
             Self::Serve(serve) => &mut serve.shared,
             Self::Completions(completions) => &mut completions.shared,
-            Self::Approvals(Approvals::Answer(answer)) => &mut answer.shared,
+            Self::Approvals(Later(Approvals::Answer(answer))) => &mut answer.shared,
             Self::Tools(tools) => return tools.take_shared(),
             Self::Trace(trace) => trace.shared(),
             Self::Budget(budget) => budget.shared(),
-            Self::Policy(PolicyCommand::Replay(replay)) => &mut replay.shared,
+            Self::Policy(Later(PolicyCommand::Replay(replay))) => &mut replay.shared,
             Self::Mcp(mcp) => return mcp.take_shared(),
-            Self::Breaker(BreakerCommand::Open(of) | BreakerCommand::Reset(of)) => &mut of.shared,
+            Self::Breaker(Later(BreakerCommand::Open(of) | BreakerCommand::Reset(of))) => &mut of.shared,
             Self::Schema(_) => return Shared::default(),
         };
         std::mem::take(shared)

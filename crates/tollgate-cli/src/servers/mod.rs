@@ -83,17 +83,15 @@ impl Servers {
         scope: &Scope,
         person: Arc<dyn Elicitor>,
     ) -> Result<Self, Fault> {
+        if !shared.mocks.is_empty() {
+            return Ok(Self { upstreams: Upstreams::none(), inert: Vec::new(), shadowed: Vec::new() });
+        }
         let environment = Environment::read();
         let mut found = Found::default();
-        if shared.mocks.is_empty() {
-            found.toml_files(&config.loaded, &environment)?;
-            if !shared.no_config {
-                found.json_file(
-                    &config::sources(shared, &environment, scope.cwd()),
-                    scope.cwd(),
-                    &environment,
-                )?;
-            }
+        found.toml_files(&config.loaded, &environment)?;
+        if !shared.no_config {
+            let sources = config::sources(shared, &environment, scope.cwd());
+            found.json_file(&sources, scope.cwd(), &environment)?;
         }
         let Found { live, inert, shadowed } = found;
         let launcher = HostLauncher::new(environment.variables.iter().cloned());
@@ -117,12 +115,12 @@ impl Servers {
     /// Keep the answer as long as calls are made.
     pub(crate) async fn join(shared: &Shared, world: &mut World, needed: &[&str]) -> Result<Self, Fault> {
         let servers = Self::load_asking(shared, &world.config, &world.scope, person(world, shared.json))?;
-        let meant = |name: &str| Wanted::Tools(needed).names(name);
-        servers.upstreams.know(Wanted::Tools(needed)).await;
-        servers.tell_trouble(meant);
         if servers.upstreams.is_empty() && servers.inert.is_empty() {
             return Ok(servers);
         }
+        let meant = |name: &str| Wanted::Tools(needed).names(name);
+        servers.upstreams.know(Wanted::Tools(needed)).await;
+        servers.tell_trouble(meant);
         let set_aside = servers.offer(&mut world.loaded);
         tell_set_aside(set_aside.iter().filter(|aside| meant(aside.server.as_str())));
         world.gate.replace(world.loaded.registry.clone());

@@ -120,7 +120,24 @@ fn completions_are_made_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let ran = World::new().run(&["completions", shell]);
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{shell}");
-        assert!(ran.out.contains("explain"), "{shell}");
+        assert!(ran.out.contains("explain") && ran.out.contains("replay"), "{shell}");
+    }
+    let bash = World::new().run(&["completions", "bash"]).out;
+    assert!(bash.contains("help__subcmd__policy__subcmd__lint"), "what `help` takes is completed, too");
+}
+
+#[test]
+fn every_command_says_of_itself_what_the_list_of_commands_says() {
+    let world = World::new();
+    let help = world.run(&["--help"]).out;
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let (list, _) = list.split_once("\n\n").unwrap();
+    let commands: Vec<_> = list.lines().map(|line| line.trim().split_once("  ").unwrap()).collect();
+    assert!(commands.len() > 15, "{commands:?}");
+    for (name, about) in commands.into_iter().filter(|(name, _)| *name != "help") {
+        let own = world.run(&[name, "--help"]).out;
+        assert_eq!(own.lines().next(), Some(about.trim()), "{name}");
+        assert!(own.contains(&format!("Usage: tollgate {name}")), "{own}");
     }
 }
 

@@ -135,6 +135,11 @@ impl Launcher for NoSandbox {
 }
 
 impl Upstreams {
+    /// No servers at all.
+    pub fn none() -> Self {
+        Self { servers: Arc::default(), changes: watch::channel(0).1 }
+    }
+
     /// The servers, of which none is started yet. Of two with one name, the first counts.
     pub fn new(configs: impl IntoIterator<Item = ServerConfig>, wiring: Wiring) -> Self {
         let Wiring { launcher, held, elicitor, sampler, roots, pins, logins } = wiring;

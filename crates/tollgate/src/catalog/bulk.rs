@@ -36,9 +36,13 @@ pub(super) fn compile(spec: &ToolSpec, open: &Open) -> Result<Ready, BadSchema> 
 
 /// The same for many, in their order.
 pub(super) fn compile_all(specs: &[ToolSpec], open: &Open) -> Vec<Result<Ready, BadSchema>> {
+    let here = |specs: &[ToolSpec]| specs.iter().map(|spec| compile(spec, open)).collect::<Vec<_>>();
+    if specs.len() <= WORTH_A_THREAD {
+        // Asking how many cores there are reads files.
+        return here(specs);
+    }
     let cores = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     let share = specs.len().div_ceil(cores).max(WORTH_A_THREAD);
-    let here = |specs: &[ToolSpec]| specs.iter().map(|spec| compile(spec, open)).collect::<Vec<_>>();
     let (own, others) = specs.split_at(share.min(specs.len()));
     thread::scope(|scope| {
         let others: Vec<_> = others
