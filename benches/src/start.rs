@@ -15,7 +15,7 @@ use crate::{
 
 const ROUNDS: usize = 100;
 
-/// What the issue allows, in KiB.
+/// What a short command may take, in KiB.
 const MEMORY: u32 = 10_000_000 / 1_024;
 
 const MOCKS: &str = r#"{"tools": [

@@ -5,7 +5,9 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use clap::{ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches, Subcommand};
+use clap::{
+    ArgMatches, Args, Command, CommandFactory, Error, FromArgMatches, Subcommand, builder::Resettable,
+};
 
 /// True once somebody wants the whole tree, to write all of it down.
 static ALL: AtomicBool = AtomicBool::new(false);
@@ -55,36 +57,26 @@ impl<T: FromArgMatches> FromArgMatches for Later<T> {
 impl<T: Args> Args for Later<T> {
     fn augment_args(command: Command) -> Command {
         if all() {
-            T::augment_args(command)
-        } else {
-            command.defer(|command| named(command, T::augment_args))
+            return T::augment_args(command);
         }
+        command.defer(|command| named(command, T::augment_args))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        if all() {
-            T::augment_args_for_update(command)
-        } else {
-            command.defer(|command| named(command, T::augment_args_for_update))
-        }
+        T::augment_args_for_update(command)
     }
 }
 
 impl<T: Subcommand> Subcommand for Later<T> {
     fn augment_subcommands(command: Command) -> Command {
         if all() {
-            T::augment_subcommands(command)
-        } else {
-            command.defer(|command| named(command, T::augment_subcommands))
+            return T::augment_subcommands(command);
         }
+        command.defer(|command| named(command, T::augment_subcommands))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
-        if all() {
-            T::augment_subcommands_for_update(command)
-        } else {
-            command.defer(|command| named(command, T::augment_subcommands_for_update))
-        }
+        T::augment_subcommands_for_update(command)
     }
 
     fn has_subcommand(name: &str) -> bool {
@@ -94,6 +86,6 @@ impl<T: Subcommand> Subcommand for Later<T> {
 
 /// Adds what the command takes. What it is for was said where it is listed, and stays so.
 fn named(command: Command, takes: fn(Command) -> Command) -> Command {
-    let about = command.get_about().cloned().unwrap_or_default();
-    takes(command).about(about).long_about(None)
+    let (about, long) = (command.get_about().cloned(), command.get_long_about().cloned());
+    takes(command).about(Resettable::from(about)).long_about(Resettable::from(long))
 }

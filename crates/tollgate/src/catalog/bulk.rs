@@ -43,7 +43,7 @@ pub(super) fn compile_all(specs: &[ToolSpec], open: &Open) -> Vec<Result<Ready, 
     }
     let cores = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     let share = specs.len().div_ceil(cores).max(WORTH_A_THREAD);
-    let (own, others) = specs.split_at(share.min(specs.len()));
+    let (own, others) = specs.split_at(share);
     thread::scope(|scope| {
         let others: Vec<_> = others
             .chunks(share)
