@@ -1,17 +1,32 @@
 //! How records are told to others: from a store that is only read, and by which names.
 
+use std::{
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
 use serde_json::{Value, json};
 
 use crate::{
     skipped::skipped,
     traces::world,
-    world::{Ran, World},
+    world::{PROGRAM, Ran, World},
 };
 
+/// The program inside the world, where everybody may start it: the folder it is built in may be closed to others. Nobody
+/// here ever has it open for writing, which would keep it from being started.
+fn open_to_all(world: &World) -> PathBuf {
+    let program = world.path().join("program");
+    if std::fs::hard_link(PROGRAM, &program).is_err() {
+        assert!(Command::new("cp").arg(PROGRAM).arg(&program).status().unwrap().success());
+    }
+    program
+}
+
 /// The program as somebody who may read the folder and nothing else; `None` with one clear line where that cannot be had.
-fn as_a_reader(world: &World, args: &[&str]) -> Option<Ran> {
-    use std::os::unix::process::CommandExt as _;
-    let mut command = world.command(args);
+fn as_a_reader(world: &World, program: &Path, args: &[&str]) -> Option<Ran> {
+    let mut command = world.command_of(program, args);
     if rustix::process::geteuid().is_root() {
         command.uid(65_534).gid(65_534);
     }
@@ -30,6 +45,7 @@ fn as_a_reader(world: &World, args: &[&str]) -> Option<Ran> {
 fn a_store_that_cannot_be_written_is_listed_shown_exported_and_verified_and_nothing_is_made_in_it() {
     use std::{fs, os::unix::fs::PermissionsExt as _};
     let world = world();
+    let program = open_to_all(&world);
     assert_eq!(world.allowed(&["call", "pay", r#"{"n":7}"#]).code, Some(0));
     let home = world.path().join(".local/share/tollgate");
     let everything = || {
@@ -54,13 +70,13 @@ fn a_store_that_cannot_be_written_is_listed_shown_exported_and_verified_and_noth
         (&["budget", "list"], ""),
         (&["breaker", "list"], ""),
     ] {
-        let Some(ran) = as_a_reader(&world, args) else { break };
+        let Some(ran) = as_a_reader(&world, &program, args) else { break };
         assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
         assert!(ran.out.contains(said), "{args:?}: {ran:?}");
         assert!(ran.err.contains("cannot be written and is only read"), "{args:?}: {ran:?}");
     }
     assert_eq!(everything(), before);
-    if let Some(ran) = as_a_reader(&world, &["trace", "prune"]) {
+    if let Some(ran) = as_a_reader(&world, &program, &["trace", "prune"]) {
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(ran.err.contains("hint: "), "{ran:?}");
     }

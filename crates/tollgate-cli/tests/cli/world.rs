@@ -19,6 +19,8 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_tollgate");
+
 impl World {
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
@@ -42,7 +44,12 @@ impl World {
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        self.command_of(Path::new(PROGRAM), args)
+    }
+
+    /// The same with the program from another place.
+    pub(crate) fn command_of(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.path()).env_clear().env("HOME", self.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
