@@ -134,7 +134,7 @@ impl Drop for World {
         let _ = self.victim.kill();
         let _ = self.victim.wait();
         // What a level that does not hold it left behind.
-        let left = "for id in $(pgrep -f \"^sleep [78]$NONCE_NUMBER\"); do kill -KILL $id; done";
+        let left = "for id in $(pgrep -f \"^sleep [78]$NONCE_NUMBER\"); do kill -KILL $id; done; rm -f \"/dev/shm/$NONCE\"";
         let _ = Command::new("bash").args(["-c", left]).envs(self.variables()).status();
     }
 }

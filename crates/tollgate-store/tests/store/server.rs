@@ -32,10 +32,13 @@ struct Server {
 
 impl Server {
     fn start() -> Option<Self> {
-        Self::start_with("-c listen_addresses=''")
+        let server = Self::set_up()?;
+        server.listen("-c listen_addresses=''").expect("it starts");
+        Some(server)
     }
 
-    fn start_with(listen: &str) -> Option<Self> {
+    /// A cluster that listens nowhere yet.
+    fn set_up() -> Option<Self> {
         let Some(bin) = installed() else {
             skipped("no PostgreSQL (initdb) on this machine, so its half of the cases did not run");
             return None;
@@ -47,18 +50,28 @@ impl Server {
             run(Command::new("chown").arg(&user).arg(&folder));
         }
         let server = Self { folder, user, bin };
-        let data = server.folder.join("data");
-        run(server.as_user("initdb").args(["-A", "trust", "-N", "-D"]).arg(&data));
-        let options = format!("-k {} {listen} -c fsync=on -c max_connections=200", server.folder.display());
-        run(server
-            .as_user("pg_ctl")
-            .args(["-w", "-o", &options, "-l"])
-            .arg(server.folder.join("log"))
-            .arg("-D")
-            .arg(&data)
-            .arg("start"));
+        let data = server.data();
         server.end_with_this_process(&data);
+        run(server.as_user("initdb").args(["-A", "trust", "-N", "-D"]).arg(&data));
         Some(server)
+    }
+
+    /// Answers questions from here on, or says in its own words why not.
+    fn listen(&self, listen: &str) -> Result<(), String> {
+        let log = self.folder.join("log");
+        let options = format!("-k {} {listen} -c fsync=on -c max_connections=200", self.folder.display());
+        let mut command = self.as_user("pg_ctl");
+        command.args(["-w", "-o", &options, "-l"]).arg(&log).arg("-D").arg(self.data()).arg("start");
+        let started = command.output().expect("it runs");
+        if started.status.success() {
+            return Ok(());
+        }
+        let why = std::fs::read_to_string(log).unwrap_or_default();
+        Err(format!("{}{why}", String::from_utf8_lossy(&started.stderr)))
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
     }
 
     #[expect(clippy::zombie_processes, reason = "it outlives this process, which is what it is for")]
@@ -83,6 +96,22 @@ impl Server {
         let watcher =
             watcher.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         watcher.spawn().expect("a watcher");
+    }
+
+    /// A port that is free now may be somebody's a moment later, and a server cannot be handed an open one:
+    /// where it was taken in between, the next is tried.
+    #[allow(dead_code, reason = "the crash test shares this file and needs no such server")]
+    fn listen_on_a_port(&self) -> u16 {
+        let mut refused = String::new();
+        for _ in 0..10 {
+            let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+            let port = free.expect("a port of this machine").port();
+            match self.listen(&format!("-c listen_addresses=127.0.0.1,localhost -p {port}")) {
+                Ok(()) => return port,
+                Err(why) => refused = why,
+            }
+        }
+        panic!("ten ports, and none to listen on: {refused}")
     }
 
     fn psql(&self, sql: &str) {
@@ -114,9 +143,9 @@ pub(crate) struct OnTcp {
 
 #[allow(dead_code, reason = "the crash test shares this file and needs no such server")]
 pub(crate) fn on_tcp() -> Option<OnTcp> {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
-    let server = Server::start_with(&format!("-c listen_addresses=127.0.0.1,localhost -p {port}"))?;
-    let root = server.folder.join("data/server.crt").display().to_string();
+    let server = Server::set_up()?;
+    let port = server.listen_on_a_port();
+    let root = server.data().join("server.crt").display().to_string();
     Some(OnTcp { server, port, root })
 }
 
@@ -128,7 +157,7 @@ impl OnTcp {
 
     /// From now on with a certificate for `localhost`. False where none can be made.
     pub(crate) fn with_tls(&self) -> bool {
-        let data = self.server.folder.join("data");
+        let data = self.server.data();
         let (key, crt) = (data.join("server.key"), data.join("server.crt"));
         let made = Command::new("openssl")
             .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"])
@@ -153,8 +182,23 @@ impl OnTcp {
         run(Command::new("chmod").arg("600").arg(&key));
         self.psql("ALTER SYSTEM SET ssl = on");
         self.psql("SELECT pg_reload_conf()");
-        std::thread::sleep(std::time::Duration::from_millis(500));
+        self.wait_until_encrypted();
         true
+    }
+
+    /// A reload is asked for and comes about some time later.
+    fn wait_until_encrypted(&self) {
+        let port = self.port.to_string();
+        let encrypted = || {
+            let mut command = self.server.as_user("psql");
+            command.env("PGSSLMODE", "require").args(["-q", "-h", "localhost", "-p", &port]);
+            command.args(["-d", "postgres", "-c", "SELECT 1"]).output().expect("it runs").status.success()
+        };
+        let began = std::time::Instant::now();
+        while !encrypted() {
+            assert!(began.elapsed().as_secs() < 60, "TLS was switched on and never came");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
     }
 
     /// How many connections over the network are not encrypted.
