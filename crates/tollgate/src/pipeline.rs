@@ -74,7 +74,7 @@ impl Pipeline {
             let checked = call.check(&*self.policy).await?;
             match checked.before(&self.hooks).await? {
                 Passed::Again(rewritten) => {
-                    call = self.begin_fetched(rewritten).await?;
+                    call = self.begin_fetched(*rewritten).await?;
                     if call.class() > within {
                         return Ok(Walked::Leaves(call));
                     }

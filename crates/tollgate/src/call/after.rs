@@ -23,7 +23,7 @@ impl Call<Executed> {
     /// Asks each matching hook. Where a gate fails, the output is withheld: an unredacted one does not pass
     /// because the redaction crashed. The call stays answered.
     pub async fn after(mut self, hooks: &Hooks) -> Call<Finished> {
-        if hooks.is_empty() || self.state.ran.replayed {
+        if hooks.is_empty() || self.state.ran.answer.replayed {
             self.base.trail.note_brief(|| What::After);
             return self.with(|executed| Finished { ran: executed.ran });
         }
@@ -37,14 +37,15 @@ impl Call<Executed> {
         for hook in hooks.of(&ran.invocation.tool.spec) {
             let call = hooked(&ran.invocation, &base.id, &base.scope);
             let answer =
-                guarded(hook.after(&call, &ran.outcome), hook.timeout(), &never, &mut base.trail).await;
+                guarded(hook.after(&call, &ran.answer.outcome), hook.timeout(), &never, &mut base.trail)
+                    .await;
             let (answer, why) = match hooks.heard(answer) {
                 Guarded::Done(After::Failed(why)) => (None, why),
                 Guarded::Done(answer) => (Some(answer), String::new()),
                 Guarded::Panicked(panic) => (None, panic),
                 Guarded::Late | Guarded::Cancelled => (None, "it did not answer in time".to_owned()),
             };
-            let did = match (answer, hook.kind(), &mut ran.outcome) {
+            let did = match (answer, hook.kind(), &mut ran.answer.outcome) {
                 (Some(After::Keep), ..) => continue,
                 (Some(After::Context(words)), ..) => {
                     base.context.push(words);

@@ -21,7 +21,7 @@ pub struct Prepared {
 #[derive(Debug)]
 pub enum Passed {
     /// A hook rewrote the input: the call begins again, and everything is judged again.
-    Again(Call<Proposed>),
+    Again(Box<Call<Proposed>>),
     /// Nothing was rewritten.
     Ready(Call<Prepared>),
 }
@@ -113,7 +113,7 @@ fn begin_again(
     }
     base.trail.note(|| What::Rewritten { round: base.rounds });
     let proposed = Proposed::new(base.id.as_str(), invocation.tool.label.to_string(), args);
-    Ok(Passed::Again(Call { base, state: proposed }))
+    Ok(Passed::Again(Box::new(Call { base, state: proposed })))
 }
 
 pub(super) fn hooked<'a>(invocation: &'a Invocation, id: &'a CallId, scope: &'a Scope) -> HookedCall<'a> {

@@ -7,13 +7,13 @@ use tokio::time::Instant;
 
 use self::{
     body::{Body, Ending},
-    output::{chain, checked_output, redacted},
+    output::{chain, checked_output, redact},
 };
 use super::{Call, Refused, permit::Permitted, validate::Invocation};
 use crate::{
     event::What,
     guard::{Breakers, Claim, Fence, Fingerprint, Ledger, Reservation, Slot, Spawner, Start, cancellable},
-    outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode},
+    outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode, Settled},
     tool::{Cx, IdempotencyKey},
 };
 
@@ -28,12 +28,9 @@ pub struct Executed {
 /// What is known after the body.
 pub(super) struct Ran {
     pub(super) invocation: Box<Invocation>,
-    pub(super) outcome: Outcome,
-    pub(super) attempts: u32,
-    pub(super) replayed: bool,
-    /// Where the whole of an answer that was found is, if it was put aside then.
-    pub(super) offloaded: Option<Box<Offloaded>>,
-    pub(super) claim: Option<OpenClaim>,
+    /// The answer as it stands: what is still to come is written into it.
+    pub(super) answer: Settled,
+    pub(super) claim: Option<Box<OpenClaim>>,
     /// Who allowed it.
     pub(super) by: Arc<str>,
 }
@@ -75,7 +72,7 @@ impl Drop for OpenClaim {
 
 /// What came of the steps before the body.
 enum Ready {
-    Start(Slot, Option<OpenClaim>, Option<IdempotencyKey>),
+    Start(Slot, Option<Box<OpenClaim>>, Option<IdempotencyKey>),
     /// It ran before: this was, or stands for, its answer.
     Answered(Outcome, Option<Box<Offloaded>>),
 }
@@ -94,8 +91,10 @@ impl Call<Permitted> {
             Ok(Ready::Start(slot, claim, key)) => (slot, claim, key),
             Ok(Ready::Answered(outcome, offloaded)) => {
                 let by = permit.used();
-                let ran =
-                    Ran { invocation, outcome, attempts: 0, replayed: true, offloaded, claim: None, by };
+                let mut answer = base.answer(invocation.tool.label.clone(), outcome, Phase::Execute);
+                answer.replayed = true;
+                answer.offloaded = offloaded;
+                let ran = Ran { invocation, answer, claim: None, by };
                 return Ok(Call { base, state: Executed { ran } });
             }
             Err(refusal) => return Err(base.refuse(invocation, Phase::Execute, refusal)),
@@ -112,20 +111,20 @@ impl Call<Permitted> {
         }
         guards.breakers.record(&invocation.tool.spec, &base.scope, health);
         drop(probe);
-        let mut outcome = checked_output(&invocation, result);
+        let outcome = checked_output(&invocation, result);
+        let mut answer = base.answer(invocation.tool.label.clone(), outcome, Phase::Execute);
+        answer.attempts = cx.attempt();
         if let Some(redactor) = &guards.redactor {
-            outcome = redacted(outcome, redactor, guards, &invocation).await;
+            redact(&mut answer.outcome, redactor, guards, &invocation).await;
         }
-        if let Outcome::Ok(_) = outcome {
+        if let Outcome::Ok(_) = answer.outcome {
             base.trail.note_brief(|| What::begins_or_ends(1.0));
         }
         base.trail.note(|| What::Executed {
-            status: outcome.status(),
-            chain: chain(&outcome, guards.redactor.as_deref()).into(),
+            status: answer.status(),
+            chain: chain(&answer.outcome, guards.redactor.as_deref()).into(),
         });
-        let ran =
-            Ran { outcome, attempts: cx.attempt(), replayed: false, offloaded: None, claim, by, invocation };
-        Ok(Call { base, state: Executed { ran } })
+        Ok(Call { base, state: Executed { ran: Ran { invocation, answer, claim, by } } })
     }
 }
 
@@ -205,7 +204,7 @@ async fn wait_and_claim(
     match cancellable(async move { guards.ledger.start(start).await }.boxed(), token).await {
         Some(Ok(Ok(Claim::Granted(fence)))) => {
             let claim = OpenClaim { ledger: guards.ledger.clone(), fence: Some(fence) };
-            Ok(Ready::Start(slot, Some(claim), Some(key)))
+            Ok(Ready::Start(slot, Some(Box::new(claim)), Some(key)))
         }
         Some(Ok(Ok(Claim::Replay(settled)))) => {
             let Answer { outcome, offloaded, mut context, .. } = settled.into_answer();

@@ -77,7 +77,9 @@ pub(crate) struct Lane {
 
 /// A call that was stopped before it ran, with the reason. It still has to be settled.
 #[must_use = "a refused call is answered too: settle it"]
-pub struct Refused {
+pub struct Refused(Box<Stopped>);
+
+struct Stopped {
     base: Box<Base>,
     tool: Arc<str>,
     phase: Phase,
@@ -136,7 +138,7 @@ impl Lane {
 impl Base {
     fn refuse(self: Box<Self>, invocation: Box<Invocation>, phase: Phase, refusal: Refusal) -> Refused {
         let tool = invocation.tool.label.clone();
-        Refused { base: self, tool, phase, refusal, asked: Asked::Args(invocation) }
+        Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: Asked::Args(invocation) }))
     }
 
     fn refuse_text(
@@ -146,7 +148,7 @@ impl Base {
         phase: Phase,
         refusal: Refusal,
     ) -> Refused {
-        Refused { base: self, tool, phase, refusal, asked: Asked::Text(text) }
+        Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: Asked::Text(text) }))
     }
 
     /// The call as the ledger writes it down.
@@ -179,22 +181,22 @@ impl Call<Validated> {
 impl Refused {
     /// The call's own id.
     pub fn id(&self) -> &CallId {
-        &self.base.id
+        &self.0.base.id
     }
 
     /// Why.
     pub fn refusal(&self) -> &Refusal {
-        &self.refusal
+        &self.0.refusal
     }
 
     /// The tool as resolved, or the name as proposed.
     pub fn tool(&self) -> &Arc<str> {
-        &self.tool
+        &self.0.tool
     }
 
     /// In which phase.
     pub fn phase(&self) -> Phase {
-        self.phase
+        self.0.phase
     }
 }
 
@@ -208,8 +210,8 @@ impl<S> std::fmt::Debug for Call<S> {
 impl std::fmt::Debug for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Refused")
-            .field("id", &self.base.id)
-            .field("refusal", &self.refusal)
+            .field("id", self.id())
+            .field("refusal", self.refusal())
             .finish_non_exhaustive()
     }
 }

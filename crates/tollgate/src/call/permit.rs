@@ -36,7 +36,7 @@ pub struct Permit {
 pub struct Permitted {
     pub(super) invocation: Box<Invocation>,
     pub(super) permit: Permit,
-    pub(super) probe: Option<Probe>,
+    pub(super) probe: Option<Box<Probe>>,
 }
 
 impl Permit {
@@ -99,7 +99,7 @@ fn admit(
     invocation: &Invocation,
     base: &super::Base,
     breakers: &Arc<Breakers>,
-) -> Result<Option<Probe>, Refusal> {
+) -> Result<Option<Box<Probe>>, Refusal> {
     let (spec, scope) = (&invocation.tool.spec, &base.scope);
     let probe = breakers.admit(spec, scope)?;
     scope.run.purse().admit(spec.name())?;

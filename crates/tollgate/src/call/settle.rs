@@ -7,11 +7,7 @@ use std::{
 
 use futures_util::FutureExt;
 
-use super::{
-    AskedRef, Base, Call, Proposed, Refused,
-    after::Finished,
-    execute::{OpenClaim, Ran},
-};
+use super::{AskedRef, Base, Call, Proposed, Refused, Stopped, after::Finished, execute::Ran};
 use crate::{
     event::{Trail, What},
     guard::{End, Fence, Ledger, Spawner, Written, off_thread, panic_text},
@@ -60,42 +56,33 @@ impl Call<Finished> {
     /// Gives the call its one answer.
     pub async fn settle(self, records: &Records) -> Settled {
         let Call { mut base, state: Finished { ran } } = self;
-        let Ran { invocation, outcome, attempts, replayed, offloaded, mut claim, by } = ran;
-        let trust = trust_of(&invocation, &outcome);
-        let label = invocation.tool.label.clone();
-        let limit = fitting(invocation.tool.spec.max_result, base.scope.window);
+        let Ran { invocation, mut answer, mut claim, by } = ran;
+        answer.trust = trust_of(&invocation, &answer.outcome);
         // An answer that was given before was made to fit then.
-        let (outcome, offloaded) = if replayed {
-            (outcome, offloaded)
-        } else {
-            let label = Label { caller: base.scope.caller.clone(), trust };
-            let (mut outcome, offloaded) = fit(outcome, limit, label, records, &mut base.trail).await;
+        if !answer.replayed {
+            let limit = fitting(invocation.tool.spec.max_result, base.scope.window);
+            fit(&mut answer, limit, &mut base, records).await;
             // The one place where what a tool said becomes what everyone is told, whichever door it leaves by.
-            neutralise(&mut outcome, trust);
-            (outcome, offloaded.map(Box::new))
-        };
-        let mut settled = base.answer(label, outcome, Phase::Execute);
-        settled.attempts = attempts;
-        settled.replayed = replayed;
-        settled.trust = trust;
-        settled.offloaded = offloaded;
-        let fence = claim.as_mut().and_then(OpenClaim::close);
+            let trust = answer.trust;
+            neutralise(&mut answer.outcome, trust);
+        }
+        let fence = claim.as_mut().and_then(|claim| claim.close());
         let decided = Decided { fence, by: Some(&by) };
-        base.record(AskedRef::Args(&invocation), decided, settled, records).await
+        base.record(AskedRef::Args(&invocation), decided, answer, records).await
     }
 }
 
 impl Refused {
     /// Gives the refused call its one answer.
     pub async fn settle(self, records: &Records) -> Settled {
-        let Refused { base, tool, phase, refusal, asked } = self;
+        let Stopped { base, tool, phase, refusal, asked } = *self.0;
         let settled = base.answer(tool, Outcome::Refused(refusal), phase);
         base.record(asked.as_ref(), Decided::default(), settled, records).await
     }
 }
 
 impl Base {
-    fn answer(&self, tool: Arc<str>, outcome: Outcome, phase: Phase) -> Settled {
+    pub(super) fn answer(&self, tool: Arc<str>, outcome: Outcome, phase: Phase) -> Settled {
         Settled::new(Answer {
             id: self.id.clone(),
             tool,
@@ -192,41 +179,33 @@ fn fitting(limit: ResultLimit, window: Option<u32>) -> ResultLimit {
     }
 }
 
-async fn fit(
-    outcome: Outcome,
-    limit: ResultLimit,
-    label: Label,
-    records: &Records,
-    trail: &mut Trail,
-) -> (Outcome, Option<Offloaded>) {
-    match (outcome, limit) {
-        (Outcome::Ok(output), ResultLimit::Chars(limit)) if exceeds(&output, limit) => {
-            let (output, offloaded) = put_aside(output, limit, label, records, trail).boxed().await;
-            (Outcome::Ok(output), offloaded)
+async fn fit(answer: &mut Settled, limit: ResultLimit, base: &mut Base, records: &Records) {
+    let ResultLimit::Chars(limit) = limit else { return };
+    let trust = answer.trust;
+    match &mut answer.outcome {
+        Outcome::Ok(output) if exceeds(output, limit) => {
+            let label = Label { caller: base.scope.caller.clone(), trust };
+            let offloaded = put_aside(output, limit, label, records, &mut base.trail).boxed().await;
+            answer.offloaded = Some(Box::new(offloaded));
         }
-        (Outcome::Failed(mut failure), limit) => {
-            let limit = match limit {
-                ResultLimit::Chars(limit) => limit,
-                ResultLimit::Unlimited => usize::MAX,
-            };
-            if failure.message.len() > limit && failure.message.chars().count() > limit {
-                failure.message = preview_of(&failure.message, limit, "The rest was not kept.").text;
-            }
-            (Outcome::Failed(failure), None)
+        Outcome::Failed(failure)
+            if failure.message.len() > limit && failure.message.chars().count() > limit =>
+        {
+            failure.message = preview_of(&failure.message, limit, "The rest was not kept.").text;
         }
-        (outcome, _) => (outcome, None),
+        _ => {}
     }
 }
 
 /// Keeps the whole and leaves the model a preview. Pictures stay where they are.
 async fn put_aside(
-    output: Output,
+    output: &mut Output,
     limit: usize,
     label: Label,
     records: &Records,
     trail: &mut Trail,
-) -> (Output, Option<Offloaded>) {
-    let Output { items, untrusted } = output;
+) -> Offloaded {
+    let items = std::mem::take(&mut output.items);
     let (pictures, texts): (Vec<_>, Vec<_>) =
         items.into_iter().partition(|item| matches!(item, Item::Image { .. }));
     let whole: Arc<str> = texts.into_iter().map(into_text).collect::<Vec<_>>().join("\n").into();
@@ -254,9 +233,9 @@ async fn put_aside(
         lines: preview.lines,
         omitted_chars: preview.omitted_chars,
     };
-    let mut shown = Output::text(preview.text);
-    shown.items.extend(pictures);
-    (Output { untrusted, ..shown }, Some(offloaded))
+    output.items = Output::text(preview.text).items;
+    output.items.extend(pictures);
+    offloaded
 }
 
 /// Counting the characters of a hundred megabytes takes a while: not on a thread that other calls wait for.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -78,7 +78,7 @@ impl Gather<'_> {
         let concurrent = batch.len() > 1;
         let mut queue = batch.into_iter();
         let mut running = FuturesUnordered::new();
-        let (mut answers, mut leaving) = (Vec::new(), Vec::new());
+        let (mut answers, mut leaving) = (Vec::with_capacity(queue.len()), Vec::new());
         loop {
             while running.len() < self.cap
                 && let Some((at, call)) = queue.next()
@@ -137,26 +137,24 @@ impl Gather<'_> {
         (token, soft)
     }
 
-    fn walk<'a>(
-        &'a self,
+    async fn walk(
+        &self,
         call: Waiting,
         token: &CancellationToken,
         soft: &CancellationToken,
         concurrent: bool,
-    ) -> BoxFuture<'a, Walked> {
+    ) -> Walked {
+        let stopped = || token.is_cancelled() || self.stop.is_stopped();
         let mut call = match call {
+            Waiting::Eager(eager) => return eager.answer().await,
             Waiting::Refused(refused) => {
-                return Box::pin(
-                    async move { Walked::Settled(refused.settle(&self.pipeline.records).await) },
-                );
+                return Walked::Settled(refused.settle(&self.pipeline.records).await);
             }
-            Waiting::Eager(eager) => return Box::pin(eager.answer()),
+            Waiting::Valid(call) if stopped() => {
+                return Walked::Settled(call.cancel().settle(&self.pipeline.records).await);
+            }
             Waiting::Valid(call) => call,
         };
-        if token.is_cancelled() || self.stop.is_stopped() {
-            let refused = call.cancel();
-            return Box::pin(async move { Walked::Settled(refused.settle(&self.pipeline.records).await) });
-        }
         // Whatever it does with a new message once it runs, it does not start after one.
         let body = match call.invocation().tool().interrupt {
             Interrupt::Cancel => soft.clone(),
@@ -164,7 +162,7 @@ impl Gather<'_> {
         };
         call.lane(Lane { start: Some(soft.clone()), body: Some(body), concurrent });
         let within = if concurrent { Concurrency::ReadOnly } else { Concurrency::Unsafe };
-        Box::pin(self.pipeline.walk(call, within))
+        self.pipeline.walk(call, within).await
     }
 }
 

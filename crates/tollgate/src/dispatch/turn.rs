@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use foldhash::fast::RandomState;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -119,7 +120,8 @@ impl Turn {
 
 /// Of calls that share an id none runs, and the one answer says so. Keeps each call's place in the turn.
 fn answer_shared_ids_once(calls: Vec<Proposed>) -> Vec<(usize, Proposed)> {
-    let mut seen: HashMap<CallId, usize> = HashMap::with_capacity(calls.len());
+    let mut seen: HashMap<CallId, usize, RandomState> =
+        HashMap::with_capacity_and_hasher(calls.len(), RandomState::default());
     let mut kept: Vec<(usize, Proposed)> = Vec::with_capacity(calls.len());
     for (position, proposed) in calls.into_iter().enumerate() {
         match seen.get(&proposed.id) {

@@ -11,7 +11,7 @@ use crate::tool::{CallId, RunId};
 /// What a call has noted and not yet handed over.
 #[derive(Debug, Default)]
 pub(crate) struct Trail {
-    noted: Option<Box<Noted>>,
+    noted: Option<Noted>,
 }
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Trail {
         let tag = Tag { run: run.clone(), call: Some(call.clone()), tool: Some(tool.clone()) };
         let mut steps = Vec::with_capacity(USUAL_STEPS);
         steps.push(Step { at, what: What::Proposed });
-        Self { noted: Some(Box::new(Noted { events, tag: Some(tag), since: at, last: at, steps })) }
+        Self { noted: Some(Noted { events, tag: Some(tag), since: at, last: at, steps }) }
     }
 
     /// Notes a step; it took as long as it is since the last clock read.

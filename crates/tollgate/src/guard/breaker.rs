@@ -210,7 +210,11 @@ impl Breakers {
     }
 
     /// Lets a call through, or says when to come back.
-    pub(crate) fn admit(self: &Arc<Self>, spec: &ToolSpec, scope: &Scope) -> Result<Option<Probe>, Refusal> {
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        spec: &ToolSpec,
+        scope: &Scope,
+    ) -> Result<Option<Box<Probe>>, Refusal> {
         if let Some(book) = &self.book
             && caught(|| book.changes()).is_ok_and(|changes| changes != self.seen.load(Ordering::Acquire))
         {
@@ -234,7 +238,7 @@ impl Breakers {
                 trying.push(key);
             }
         }
-        Ok((!trying.is_empty()).then(|| Probe { breakers: self.clone(), trying }))
+        Ok((!trying.is_empty()).then(|| Box::new(Probe { breakers: self.clone(), trying })))
     }
 
     /// Counts how a call ended.

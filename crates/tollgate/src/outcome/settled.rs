@@ -32,7 +32,7 @@ pub struct Answer {
     pub outcome: Outcome,
     /// The phase it ended in.
     pub phase: Phase,
-    /// From proposal to answer. Zero where nobody observes.
+    /// From proposal to answer.
     pub duration: Duration,
     /// True when it ran in a batch with others.
     pub was_concurrent: bool,

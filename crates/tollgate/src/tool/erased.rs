@@ -79,16 +79,18 @@ impl<T: Tool> Erased for Typed<T> {
     }
 
     fn run_here<'a>(&'a self, cx: &'a Cx, args: &'a TypedArgs) -> BoxFuture<'a, Result<Output, Failure>> {
-        Box::pin(async move {
-            match typed::<T>(args) {
-                Some(args) => self.0.run(cx, args).await,
-                None => Err(Failure::fatal(mismatch().to_string())),
-            }
-        })
+        Box::pin(body(&self.0, cx, args))
     }
 
     fn run(self: Arc<Self>, cx: Arc<Cx>, args: TypedArgs) -> BoxFuture<'static, Result<Output, Failure>> {
-        Box::pin(async move { self.run_here(&cx, &args).await })
+        Box::pin(async move { body(&self.0, &cx, &args).await })
+    }
+}
+
+async fn body<T: Tool>(tool: &T, cx: &Cx, args: &TypedArgs) -> Result<Output, Failure> {
+    match typed::<T>(args) {
+        Some(args) => tool.run(cx, args).await,
+        None => Err(Failure::fatal(mismatch().to_string())),
     }
 }
 

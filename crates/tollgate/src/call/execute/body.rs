@@ -2,10 +2,7 @@
 
 use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc};
 
-use futures_util::{
-    FutureExt,
-    future::{AbortHandle, Abortable, BoxFuture},
-};
+use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{super::validate::Invocation, Guards};
@@ -86,7 +83,7 @@ impl Body<'_> {
         let (ended, slot) = match &self.guards.spawner {
             Some(spawner) if !tool.spec.inline => {
                 let body = tool.tool.clone().run(self.cx.clone(), self.invocation.typed.clone());
-                let (mut remote, _stop) = spawn(&**spawner, AssertUnwindSafe(body).catch_unwind(), slot);
+                let mut remote = spawn(&**spawner, AssertUnwindSafe(body).catch_unwind(), slot);
                 match drive(&mut remote, self.cx, &tool.spec.timeouts, until, trail).await {
                     Ended::Done(Ok((result, slot))) => (Ended::Done(result), Some(slot)),
                     // The task is gone without an answer: its runtime is shutting down.
@@ -139,28 +136,23 @@ impl Body<'_> {
 
 type Panicking = Result<Result<Output, Failure>, Box<dyn std::any::Any + Send>>;
 
-/// Runs a body on a task of its own. The place in the workspace goes along and is free when the body ends, not
-/// when somebody stops waiting for it.
+/// Runs a body on a task of its own, for as long as somebody waits for its answer. The place in the workspace goes
+/// along and is free when the body ends, not when somebody stops waiting for it.
 fn spawn(
     spawner: &dyn Spawner,
     body: futures_util::future::CatchUnwind<AssertUnwindSafe<BoxFuture<'static, Result<Output, Failure>>>>,
     slot: Slot,
-) -> (oneshot::Receiver<(Panicking, Slot)>, AbortOnDrop) {
-    let (answer, remote) = oneshot::channel();
-    let (handle, registration) = AbortHandle::new_pair();
-    let body = Abortable::new(body, registration);
+) -> oneshot::Receiver<(Panicking, Slot)> {
+    let (mut answer, remote) = oneshot::channel();
     spawner.spawn(Box::pin(async move {
-        if let Ok(result) = body.await {
+        let result = tokio::select! {
+            biased;
+            () = answer.closed() => None,
+            result = body => Some(result),
+        };
+        if let Some(result) = result {
             let _ = answer.send((result, slot));
         }
     }));
-    (remote, AbortOnDrop(handle))
-}
-
-struct AbortOnDrop(AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    remote
 }

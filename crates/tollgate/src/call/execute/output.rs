@@ -15,33 +15,33 @@ use crate::{
 
 /// Takes secrets out. Of a long output on a thread that may take its time; one that is lost there is told as lost, and
 /// never shown as it was.
-pub(super) async fn redacted(
-    mut outcome: Outcome,
+pub(super) async fn redact(
+    outcome: &mut Outcome,
     redactor: &Arc<Redactor>,
     guards: &Guards,
     invocation: &Invocation,
-) -> Outcome {
-    let bytes = match &outcome {
+) {
+    let bytes = match outcome {
         Outcome::Ok(output) => output.items.iter().map(text_len).sum(),
         _ => 0,
     };
     if bytes <= BIG || guards.spawner.is_none() {
-        redactor.outcome(&mut outcome);
-        return outcome;
+        redactor.outcome(outcome);
+        return;
     }
+    let lost = "The tool ran, and its result was lost because the program was ending.";
+    let read_only = invocation.effects.read_only;
+    let lost = if read_only { Failure::retryable(lost) } else { Failure::unknown(lost) };
+    // Until it comes back, it is lost.
+    let mut whole = std::mem::replace(outcome, Outcome::Failed(lost));
     let redactor = redactor.clone();
     let work = move || {
-        redactor.outcome(&mut outcome);
-        outcome
+        redactor.outcome(&mut whole);
+        whole
     };
-    off_thread(guards.spawner.as_deref(), work).boxed().await.unwrap_or_else(|| {
-        let lost = "The tool ran, and its result was lost because the program was ending.";
-        Outcome::Failed(if invocation.effects.read_only {
-            Failure::retryable(lost)
-        } else {
-            Failure::unknown(lost)
-        })
-    })
+    if let Some(clean) = off_thread(guards.spawner.as_deref(), work).boxed().await {
+        *outcome = clean;
+    }
 }
 
 fn text_len(item: &Item) -> usize {
