@@ -1,7 +1,7 @@
 //! One model turn: its calls against one pinned tool list, and the handle that interrupts it.
 
 use std::{
-    collections::HashMap,
+    collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -86,9 +86,8 @@ impl Turn {
 
     /// Runs the calls of a whole turn. One answer for each id, in call order, always.
     pub async fn run(self, calls: Vec<Proposed>) -> Vec<Settled> {
-        let calls = answer_shared_ids_once(calls);
         let mut waiting = Vec::with_capacity(calls.len());
-        for (position, proposed) in calls {
+        for (position, proposed) in answer_shared_ids_once(calls) {
             let call = Call::propose(proposed, position, &self.scope, &self.events);
             waiting.push(Waiting::of(self.pipeline.begin_fetched(call).await));
         }
@@ -119,23 +118,23 @@ impl Turn {
 }
 
 /// Of calls that share an id none runs, and the one answer says so. Keeps each call's place in the turn.
-fn answer_shared_ids_once(calls: Vec<Proposed>) -> Vec<(usize, Proposed)> {
-    let mut seen: HashMap<CallId, usize, RandomState> =
-        HashMap::with_capacity_and_hasher(calls.len(), RandomState::default());
-    let mut kept: Vec<(usize, Proposed)> = Vec::with_capacity(calls.len());
-    for (position, proposed) in calls.into_iter().enumerate() {
-        match seen.get(&proposed.id) {
-            Some(first) => {
-                let (_, call) = &mut kept[*first];
-                *call = call.clone().broken(shared_id(&proposed.id));
-            }
-            None => {
-                seen.insert(proposed.id.clone(), kept.len());
-                kept.push((position, proposed));
-            }
+fn answer_shared_ids_once(calls: Vec<Proposed>) -> impl Iterator<Item = (usize, Proposed)> {
+    let shared = shared_ids(&calls);
+    let mut answered = Ids::default();
+    calls.into_iter().enumerate().filter_map(move |(position, call)| {
+        if !shared.contains(&call.id) {
+            return Some((position, call));
         }
-    }
-    kept
+        let reason = shared_id(&call.id);
+        answered.insert(call.id.clone()).then(|| (position, call.broken(reason)))
+    })
+}
+
+type Ids = HashSet<CallId, RandomState>;
+
+fn shared_ids(calls: &[Proposed]) -> Ids {
+    let mut seen = HashSet::with_capacity_and_hasher(calls.len(), RandomState::default());
+    calls.iter().map(|call| &call.id).filter(|id| !seen.insert(*id)).cloned().collect()
 }
 
 pub(super) fn shared_id(id: &CallId) -> String {
