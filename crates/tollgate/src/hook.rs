@@ -1,17 +1,12 @@
 //! Hooks: what may look at a call before it is permitted and at its outcome after it ran.
 
-use std::{
-    future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::Duration,
-};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::{
-    guard::Guarded,
+    guard::{Guarded, caught},
     outcome::{Outcome, Output, Redactor},
     tool::{CallId, Effects, Scope, ToolSpec},
 };
@@ -206,7 +201,7 @@ pub(crate) trait ErasedHook: Send + Sync {
 
 /// What a hook says of itself; `strict` where it cannot even say that.
 fn says<T>(strict: T, ask: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(ask)).unwrap_or(strict)
+    caught(ask).unwrap_or(strict)
 }
 
 // A hook that fails to say what it is counts as the strictest there is: a gate, for every tool, with no time to spare.

@@ -120,6 +120,36 @@ async fn a_write_of_one_dispatcher_keeps_out_everything_of_another_in_the_same_w
 // ---- siblings -------------------------------------------------------------------------------------------
 
 #[tokio::test(start_paused = true)]
+async fn a_declared_fatal_end_in_its_first_moment_stops_its_siblings_before_anything_is_asked_of_them() {
+    let tool = |name: &str| {
+        let tool = ToolBuilder::new(name, "A tool.", json!({"type": "object"})).unwrap();
+        tool.effects(|_, _| Effects::reading()).spec(|spec| {
+            spec.inline = true;
+            spec.on_fatal = OnFatal::StopSiblings;
+        })
+    };
+    let ran = Arc::new(AtomicBool::new(false));
+    let runs = ran.clone();
+    let registry = Registry::new()
+        .with(tool("fatal").run(|_, _| Box::pin(async { Err(tollgate::Failure::fatal("no")) })))
+        .and_then(|registry| {
+            registry.with(tool("other").run(move |_, _| {
+                runs.store(true, Ordering::Relaxed);
+                Box::pin(async { Ok(Output::text("")) })
+            }))
+        })
+        .unwrap();
+    let gate = Tollgate::builder(registry).policy(Rules::new().allow("*").unwrap()).build();
+    let scope = world::scope("run", &Workspace::new("/work"));
+    let calls = [("c1", "fatal"), ("c2", "other"), ("c3", "other")];
+    let calls = calls.map(|(id, tool)| Proposed::new(id, tool, "{}")).into();
+    let answers = gate.turn(&scope).run(calls).await;
+    assert_eq!(words(&answers), ["c1 fatal_error", "c2 cancelled", "c3 cancelled"]);
+    assert!(answers[1..].iter().all(|answer| answer.phase == tollgate::outcome::Phase::Check));
+    assert!(!ran.load(Ordering::Relaxed));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_ordinary_fatal_error_stops_no_sibling() {
     let (_, gate, scope) = set_up(10);
     let fatal = Work { end: End::Fatal, ..read(5) };
@@ -412,6 +442,23 @@ async fn of_calls_that_share_an_id_in_a_stream_none_runs_and_one_that_had_begun_
     assert_eq!(words(&answers), ["r1 protocol_error", "r2 ok", "r3 ok"]);
     assert_eq!(discarded(&mut events), ["r1"]);
     assert_eq!(world.told(), "+r1 +r2 -r1 +r3 -r3 -r2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_message_stops_a_call_that_began_early_also_where_an_id_was_shared() {
+    let (world, gate, scope) = set_up(10);
+    let turn = gate.turn(&scope);
+    let interrupter = turn.interrupter();
+    let mut stream = turn.streaming();
+    let heeds = Work { heeds: true, ..read(900) };
+    push(&mut stream, vec![heeds.call("r1", CANCEL), heeds.call("r2", CANCEL)]).await;
+    push(&mut stream, vec![heeds.call("r1", CANCEL)]).await;
+    let (answers, ()) = tokio::join!(stream.finish(), async {
+        wait(20).await;
+        interrupter.new_message();
+    });
+    assert_eq!(words(&answers), ["r1 protocol_error", "r2 retryable_error"]);
+    assert_eq!(world.told(), "+r1 +r2 -r1 -r2");
 }
 
 #[tokio::test(start_paused = true)]

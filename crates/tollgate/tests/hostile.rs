@@ -70,11 +70,22 @@ async fn a_read_that_blocks_its_thread_does_not_hold_up_other_reads() {
     assert!(began.elapsed() < ms(4500), "{:?}", began.elapsed());
 }
 
+/// Panics when it is dropped, as a guard of something that broke may.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            unreachable!("a bug in a drop");
+        }
+    }
+}
+
 /// Whatever a body does: one answer, one record, and the next call of the workspace is served.
 #[tokio::test(start_paused = true)]
 async fn after_any_hostile_body_there_is_one_record_and_the_next_call_is_served() {
     type Body = fn(ToolBuilder) -> DynTool;
-    let bodies: [(&str, Body, Status); 5] = [
+    let bodies: [(&str, Body, Status); 8] = [
         ("panics", |tool| tool.run(|_, _| unreachable!("a bug")), Status::FatalError),
         (
             "panics later",
@@ -87,6 +98,31 @@ async fn after_any_hostile_body_there_is_one_record_and_the_next_call_is_served(
                 })
             },
             Status::FatalError,
+        ),
+        ("throws a bomb", |tool| tool.run(|_, _| std::panic::panic_any(Bomb)), Status::FatalError),
+        (
+            "drops a bomb at its end",
+            |tool| {
+                tool.run(|_, _| {
+                    Box::pin(async {
+                        let _bomb = Bomb;
+                        fine()
+                    })
+                })
+            },
+            Status::FatalError,
+        ),
+        (
+            "holds a bomb and hangs",
+            |tool| {
+                tool.run(|_, _| {
+                    Box::pin(async {
+                        let _bomb = Bomb;
+                        std::future::pending().await
+                    })
+                })
+            },
+            Status::Unknown,
         ),
         ("hangs", |tool| tool.hangs(&Count::default()), Status::Unknown),
         (
@@ -201,6 +237,47 @@ async fn a_failure_with_a_message_of_10_mb_is_bounded() {
     let settled = World::of(tool).build().call("t", json!({})).await;
     assert_eq!(settled.status(), Status::FatalError);
     assert!(settled.failure().unwrap().message.len() < 26_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_with_a_hint_of_10_mb_is_bounded() {
+    let failure = Failure::fatal("no").with_hint("x".repeat(10_000_000));
+    let mut world = World::of(reader("t").answers(&Count::default(), Err(failure))).build();
+    let settled = world.call("t", json!({})).await;
+    assert!(settled.failure().unwrap().hint.as_ref().unwrap().len() < 26_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn causes_that_panic_or_never_end_take_no_answer_away() {
+    #[derive(Debug)]
+    struct Unspeakable;
+    impl std::fmt::Display for Unspeakable {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            unreachable!("a bug in an error")
+        }
+    }
+    impl std::error::Error for Unspeakable {}
+    #[derive(Debug)]
+    struct Circle;
+    impl std::fmt::Display for Circle {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("round ")
+        }
+    }
+    impl std::error::Error for Circle {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(self)
+        }
+    }
+    for (failure, causes) in
+        [(Failure::fatal("no").caused_by(Unspeakable), 1), (Failure::fatal("no").caused_by(Circle), 32)]
+    {
+        let mut world = World::of(writer("t").answers(&Count::default(), Err(failure))).build();
+        let settled = world.call("t", json!({})).await;
+        assert_eq!(settled.failure().unwrap().message, "no");
+        assert_eq!(settled.failure().unwrap().chain().len(), causes);
+        assert_eq!(world.told("executed")[0]["chain"].as_array().unwrap().len(), causes);
+    }
 }
 
 #[tokio::test(start_paused = true)]

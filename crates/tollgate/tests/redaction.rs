@@ -60,7 +60,7 @@ async fn seen(output: Result<Output, Failure>) -> (String, String) {
             })
             .collect()
     });
-    let told = format!("{} {:?}", serde_json::to_string(&settled).unwrap(), events.records());
+    let told = format!("{} {settled:?} {:?}", serde_json::to_string(&settled).unwrap(), events.records());
     (texts.concat(), told)
 }
 

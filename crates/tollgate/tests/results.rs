@@ -351,6 +351,33 @@ async fn long_json_is_put_aside_like_long_text() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_grows_when_it_is_made_harmless_is_kept_as_it_was_and_shown_within_the_limit() {
+    let odd = "\u{202e}".repeat(450);
+    let forms = [
+        (Output::text(odd.clone()), odd.clone()),
+        (Output::json(json!({"a": odd})), json!({"a": odd}).to_string()),
+        (Output::text(odd.repeat(9)), odd.repeat(9)),
+    ];
+    for (output, whole) in forms {
+        let folder = Folder::new();
+        let tool = limited(reader("t"), 1000).answers(&Count::default(), Ok(output));
+        let mut world = World::of(tool).gate(|gate| gate.results(folder.store())).build();
+        let settled = world.call("t", json!({})).await;
+        let shown = text(&settled);
+        assert!(shown.chars().count() < 1500 && shown.contains(r"\u{202e}"), "{shown}");
+        let reference = offloaded(&settled).result.clone().unwrap();
+        let all = Part::Bytes { offset: 0, len: usize::MAX };
+        assert_eq!(folder.store().read(&reference, &me(), all).await.unwrap(), whole);
+    }
+    let few = answering(1000, Output::text("\u{202e}".repeat(50))).call("t", json!({})).await;
+    assert!(few.offloaded.is_none() && text(&few) == r"\u{202e}".repeat(50), "{few:?}");
+    let failure = Failure::fatal("\u{202e}".repeat(900));
+    let tool = limited(reader("t"), 1000).answers(&Count::default(), Err(failure));
+    let settled = World::of(tool).build().call("t", json!({})).await;
+    assert!(settled.failure().unwrap().message.chars().count() < 1500, "{settled:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_long_message_of_a_failure_is_shortened_too() {
     let tool = limited(reader("t"), 500).answers(&Count::default(), Err(Failure::fatal(log())));
     let settled = World::of(tool).build().call("t", json!({})).await;

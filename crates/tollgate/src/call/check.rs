@@ -1,14 +1,12 @@
 //! Phase 2: nothing forbids the call, it stays inside the roots, and the tool's own rules hold.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use super::{
     Call, Refused,
     validate::{Invocation, Validated},
 };
 use crate::{
     event::What,
-    guard::{Guarded, guarded},
+    guard::{Guarded, caught, guarded},
     outcome::{Phase, Refusal, RefusalCode},
     policy::{Policy, Verdict, outside_roots},
 };
@@ -73,7 +71,7 @@ fn only_reading(label: &str) -> Refusal {
 
 /// A policy that fails has not said yes.
 pub(super) fn policy_says<T>(ask: impl FnOnce() -> T) -> Result<T, Refusal> {
-    catch_unwind(AssertUnwindSafe(ask))
+    caught(ask)
         .map_err(|_| Refusal::new(RefusalCode::Internal, "The policy failed, so the call did not run."))
 }
 

@@ -12,8 +12,10 @@ use self::{
 use super::{Call, Refused, permit::Permitted, validate::Invocation};
 use crate::{
     event::What,
-    guard::{Breakers, Claim, Fence, Fingerprint, Ledger, Reservation, Slot, Spawner, Start, cancellable},
-    outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode, Settled},
+    guard::{
+        Breakers, Claim, Fence, Fingerprint, Ledger, Reservation, Slot, Spawner, Start, cancellable, caught,
+    },
+    outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode, Settled, Trust},
     tool::{Cx, IdempotencyKey},
 };
 
@@ -57,15 +59,20 @@ pub(super) struct OpenClaim {
 
 impl OpenClaim {
     /// The fence, for the terminal record.
-    pub(super) fn close(&mut self) -> Option<Fence> {
-        self.fence.take()
+    pub(super) fn fence(&self) -> Option<Fence> {
+        self.fence
+    }
+
+    /// The end is written, or it is known that it could not be.
+    pub(super) fn close(&mut self) {
+        self.fence = None;
     }
 }
 
 impl Drop for OpenClaim {
     fn drop(&mut self) {
         if let Some(fence) = self.fence.take() {
-            self.ledger.abandon(fence);
+            let _ = caught(|| self.ledger.abandon(fence));
         }
     }
 }
@@ -74,7 +81,7 @@ impl Drop for OpenClaim {
 enum Ready {
     Start(Slot, Option<Box<OpenClaim>>, Option<IdempotencyKey>),
     /// It ran before: this was, or stands for, its answer.
-    Answered(Outcome, Option<Box<Offloaded>>),
+    Answered(Outcome, Trust, Option<Box<Offloaded>>),
 }
 
 impl Call<Permitted> {
@@ -89,10 +96,11 @@ impl Call<Permitted> {
         };
         let (slot, claim, key) = match ready {
             Ok(Ready::Start(slot, claim, key)) => (slot, claim, key),
-            Ok(Ready::Answered(outcome, offloaded)) => {
+            Ok(Ready::Answered(outcome, trust, offloaded)) => {
                 let by = permit.used();
                 let mut answer = base.answer(invocation.tool.label.clone(), outcome, Phase::Execute);
                 answer.replayed = true;
+                answer.trust = trust;
                 answer.offloaded = offloaded;
                 let ran = Ran { invocation, answer, claim: None, by };
                 return Ok(Call { base, state: Executed { ran } });
@@ -120,10 +128,7 @@ impl Call<Permitted> {
         if let Outcome::Ok(_) = answer.outcome {
             base.trail.note_brief(|| What::begins_or_ends(1.0));
         }
-        base.trail.note(|| What::Executed {
-            status: answer.status(),
-            chain: chain(&answer.outcome, guards.redactor.as_deref()).into(),
-        });
+        base.trail.note(|| What::Executed { status: answer.status(), chain: chain(&answer.outcome).into() });
         Ok(Call { base, state: Executed { ran: Ran { invocation, answer, claim, by } } })
     }
 }
@@ -207,13 +212,15 @@ async fn wait_and_claim(
             Ok(Ready::Start(slot, Some(Box::new(claim)), Some(key)))
         }
         Some(Ok(Ok(Claim::Replay(settled)))) => {
-            let Answer { outcome, offloaded, mut context, .. } = settled.into_answer();
+            let Answer { outcome, trust, offloaded, mut context, .. } = settled.into_answer();
             // Hooks are not shown the answer again; what they said of it then still holds.
             context.retain(|words| !base.context.contains(words));
             base.context.append(&mut context);
-            Ok(Ready::Answered(outcome, offloaded))
+            Ok(Ready::Answered(outcome, trust, offloaded))
         }
-        Some(Ok(Ok(Claim::Unfinished))) => Ok(Ready::Answered(Outcome::Failed(unfinished()), None)),
+        Some(Ok(Ok(Claim::Unfinished))) => {
+            Ok(Ready::Answered(Outcome::Failed(unfinished()), Trust::TrustedSystem, None))
+        }
         Some(Ok(Ok(Claim::Conflict))) => Err(Refusal::new(
             RefusalCode::IdempotencyConflict,
             format!("The idempotency key {key} was used before, for other arguments."),

@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     hash::{BuildHasher, Hash, Hasher},
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
 
@@ -19,7 +18,7 @@ use super::{
 };
 use crate::{
     event::What,
-    guard::{Breakers, Probe, Ticket, panic_text},
+    guard::{Breakers, Probe, Ticket, caught},
     outcome::{Phase, Refusal, RefusalCode},
     policy::{Approver, Decision, Opinion, Policy, Verdict},
 };
@@ -76,7 +75,7 @@ impl Call<Prepared> {
             Ok((probe, permit)) => {
                 if let Some(ticket) = base.ticket {
                     let run = base.scope.run.id();
-                    let _ = catch_unwind(AssertUnwindSafe(|| guards.ledger.decide(ticket, run, &permit.by)));
+                    let _ = caught(|| guards.ledger.decide(ticket, run, &permit.by));
                 }
                 base.trail.note(|| What::Permitted { by: told(&permit.by, guards) });
                 Ok(Call { base, state: Permitted { invocation, permit, probe } })
@@ -92,7 +91,7 @@ fn noted(invocation: &Invocation, base: &super::Base, guards: &Guards) -> Option
         return None;
     }
     let call = base.record_of(&invocation.tool.label, AskedRef::Args(invocation));
-    catch_unwind(AssertUnwindSafe(|| guards.ledger.propose(&call))).ok().flatten()
+    caught(|| guards.ledger.propose(&call)).ok().flatten()
 }
 
 fn admit(
@@ -156,11 +155,9 @@ fn judge(invocation: &Invocation, base: &mut super::Base, policy: &dyn Policy) -
 
 /// The tool's own view; one that fails has said no.
 fn opinion(invocation: &Invocation, base: &mut super::Base) -> Opinion {
-    let opinion = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        invocation.tool.tool.authorize(&base.scope, &invocation.typed)
-    }));
+    let opinion = caught(|| invocation.tool.tool.authorize(&base.scope, &invocation.typed));
     opinion.unwrap_or_else(|panic| {
-        base.trail.note(|| What::Fault { message: panic_text(&*panic).into() });
+        base.trail.note(|| What::Fault { message: panic.into() });
         Opinion::Deny(Refusal::new(
             RefusalCode::Internal,
             "The tool's own permission check failed, so it did not run.",

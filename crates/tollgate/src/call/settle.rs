@@ -1,19 +1,16 @@
 //! The end: trust is labelled, what is too long is put aside, the one terminal record is written.
 
-use std::{
-    panic::AssertUnwindSafe,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
 
 use super::{AskedRef, Base, Call, Proposed, Refused, Stopped, after::Finished, execute::Ran};
 use crate::{
     event::{Trail, What},
-    guard::{End, Fence, Ledger, Spawner, Written, off_thread, panic_text},
+    guard::{Contained, End, Fence, Ledger, Spawner, Written, off_thread},
     outcome::{
         Answer, Fetched, Item, Label, Offloaded, Outcome, Output, Phase, Preview, ResultStore, Settled,
-        Trust, exceeds, neutralise, preview_of,
+        Trust, exceeds, grows_beyond, neutralise, preview_of, visible,
     },
     tool::{Origin, ResultLimit},
 };
@@ -57,18 +54,19 @@ impl Call<Finished> {
     pub async fn settle(self, records: &Records) -> Settled {
         let Call { mut base, state: Finished { ran } } = self;
         let Ran { invocation, mut answer, mut claim, by } = ran;
-        answer.trust = trust_of(&invocation, &answer.outcome);
+        answer.trust = answer.trust.worse(trust_of(&invocation, &answer.outcome));
         // An answer that was given before was made to fit then.
         if !answer.replayed {
             let limit = fitting(invocation.tool.spec.max_result, base.scope.window);
             fit(&mut answer, limit, &mut base, records).await;
-            // The one place where what a tool said becomes what everyone is told, whichever door it leaves by.
-            let trust = answer.trust;
-            neutralise(&mut answer.outcome, trust);
         }
-        let fence = claim.as_mut().and_then(|claim| claim.close());
-        let decided = Decided { fence, by: Some(&by) };
-        base.record(AskedRef::Args(&invocation), decided, answer, records).await
+        let decided = Decided { fence: claim.as_ref().and_then(|claim| claim.fence()), by: Some(&by) };
+        let settled = base.record(AskedRef::Args(&invocation), decided, answer, records).await;
+        // Only now: whoever goes away while the end is being written leaves a claim that is given up.
+        if let Some(claim) = &mut claim {
+            claim.close();
+        }
+        settled
     }
 }
 
@@ -118,7 +116,7 @@ impl Base {
             match unharmed(written).await {
                 Ok(Written::Recorded) => {}
                 // Others were told this already: one call, one answer.
-                Ok(Written::Superseded(counts)) => settled.outcome = counts.into_answer().outcome,
+                Ok(Written::Superseded(counts)) => settled.give_way_to(counts),
                 // The answer stands even where it could not be written: the effect has happened and is known.
                 Err(message) => {
                     if decided.fence.is_some() {
@@ -135,8 +133,8 @@ impl Base {
             attempts: settled.attempts,
             was_concurrent: settled.was_concurrent,
         };
-        // An answer that nothing had to be written for took no time of its own.
-        if waited || settled.offloaded.is_some() || settled.phase < Phase::Execute {
+        // An answer right after its body, that nothing had to be written for, took no time of its own.
+        if waited || settled.offloaded.is_some() || settled.attempts == 0 {
             self.trail.note(what);
         } else {
             self.trail.note_brief(what);
@@ -149,8 +147,8 @@ impl Base {
 }
 
 /// A ledger or a store that panics has failed, and no answer is lost over it.
-async fn unharmed<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(panic_text(&*panic)))
+async fn unharmed<T>(work: impl Future<Output = Result<T, String>> + Send) -> Result<T, String> {
+    Contained::new(work.boxed()).await.unwrap_or_else(Err)
 }
 
 /// What a bridged tool, or one that talks to the outside, gives back is data and never instructions.
@@ -179,21 +177,31 @@ fn fitting(limit: ResultLimit, window: Option<u32>) -> ResultLimit {
     }
 }
 
+/// The one place where what a tool said becomes what everyone is told, whichever door it leaves by: harmless, and no
+/// longer than it may be once it is.
 async fn fit(answer: &mut Settled, limit: ResultLimit, base: &mut Base, records: &Records) {
-    let ResultLimit::Chars(limit) = limit else { return };
+    let limit = match limit {
+        ResultLimit::Chars(limit) => limit,
+        ResultLimit::Unlimited => usize::MAX,
+    };
     let trust = answer.trust;
-    match &mut answer.outcome {
-        Outcome::Ok(output) if exceeds(output, limit) => {
-            let label = Label { caller: base.scope.caller.clone(), trust };
-            let offloaded = put_aside(output, limit, label, records, &mut base.trail).boxed().await;
-            answer.offloaded = Some(Box::new(offloaded));
-        }
-        Outcome::Failed(failure)
-            if failure.message.len() > limit && failure.message.chars().count() > limit =>
-        {
-            failure.message = preview_of(&failure.message, limit, "The rest was not kept.").text;
-        }
-        _ => {}
+    if let Outcome::Ok(output) = &mut answer.outcome
+        && (exceeds(output, limit) || grows_beyond(output, limit))
+    {
+        let label = Label { caller: base.scope.caller.clone(), trust };
+        let offloaded = put_aside(output, limit, label, records, &mut base.trail).boxed().await;
+        answer.offloaded = Some(Box::new(offloaded));
+    }
+    neutralise(&mut answer.outcome, trust);
+    if let Outcome::Failed(failure) = &mut answer.outcome {
+        cut(&mut failure.message, limit);
+        failure.hint.iter_mut().for_each(|hint| cut(hint, limit));
+    }
+}
+
+fn cut(text: &mut String, limit: usize) {
+    if text.len() > limit && text.chars().count() > limit {
+        *text = preview_of(text, limit, "The rest was not kept.").text;
     }
 }
 
@@ -240,12 +248,14 @@ async fn put_aside(
 
 /// Counting the characters of a hundred megabytes takes a while: not on a thread that other calls wait for.
 async fn shortened(whole: Arc<str>, limit: usize, note: String, records: &Records) -> Preview {
+    // Of what will be seen: made harmless, it may be longer.
+    let preview = move |whole: &str, note: &str| preview_of(&visible(whole), limit, note);
     if whole.len() <= BIG {
-        return preview_of(&whole, limit, &note);
+        return preview(&whole, &note);
     }
     let kept = whole.clone();
-    let preview = off_thread(records.spawner.as_deref(), move || preview_of(&kept, limit, &note)).await;
-    preview.unwrap_or_else(|| preview_of(&whole, limit, "The program was ending."))
+    let shown = off_thread(records.spawner.as_deref(), move || preview(&kept, &note)).await;
+    shown.unwrap_or_else(|| preview(&whole, "The program was ending."))
 }
 
 fn into_text(item: Item) -> String {

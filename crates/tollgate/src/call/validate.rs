@@ -1,10 +1,6 @@
 //! Phase 1: the text is strict JSON that the tool's schema accepts, parsed once into what the body wants.
 
-use std::{
-    any::Any,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::{any::Any, sync::Arc};
 
 use serde_json::Value;
 
@@ -12,7 +8,7 @@ use super::{Base, Call, Records, Refused, Resolved, proposed::Written};
 use crate::{
     catalog::Registered,
     event::What,
-    guard::panic_text,
+    guard::caught,
     json::{NotStrict, parse_strict},
     outcome::{Phase, Refusal, RefusalCode, Trust, Violation, may_refer, resolve_references},
     policy::Query,
@@ -45,11 +41,10 @@ impl Call<Resolved> {
             Ok((args, typed)) => {
                 let trust = base.trust;
                 // Effects that cannot be computed are the worst there are.
-                let effects = catch_unwind(AssertUnwindSafe(|| tool.tool.effects(&base.scope, &typed)))
-                    .unwrap_or_else(|panic| {
-                        base.trail.note(|| What::Fault { message: panic_text(&*panic).into() });
-                        Effects::worst()
-                    });
+                let effects = caught(|| tool.tool.effects(&base.scope, &typed)).unwrap_or_else(|panic| {
+                    base.trail.note(|| What::Fault { message: panic.into() });
+                    Effects::worst()
+                });
                 base.trail.note(|| What::Validated { concurrency: effects.class() });
                 Ok(Call {
                     base,
@@ -84,7 +79,7 @@ fn arguments(
     if !args.is_object() || !tool.input.accepts(&args) {
         return Err(invalid(tool, violations(tool, &args)));
     }
-    let typed = catch_unwind(AssertUnwindSafe(|| tool.tool.parse(&args)))
+    let typed = caught(|| tool.tool.parse(&args))
         .unwrap_or_else(|_| Err("the arguments could not be read".to_owned()));
     let typed = typed.map_err(|message| {
         invalid(tool, vec![Violation { pointer: String::new(), message, did_you_mean: None }])

@@ -56,7 +56,8 @@ pub(super) struct Stop(Arc<Mutex<StopState>>);
 #[derive(Debug, Default)]
 struct StopState {
     stopped: bool,
-    soft: Option<CancellationToken>,
+    // Of every batch that began, until the turn is over: more than one may have calls that run.
+    soft: Vec<CancellationToken>,
 }
 
 impl Turn {
@@ -76,8 +77,8 @@ impl Turn {
 
     /// The same, and `tell` is told of each answer as soon as there is one, in whatever order they come.
     ///
-    /// It is called on the path of the calls, so it must be quick. Of a turn that is cut, it is told of early
-    /// answers first and of the ones that count afterwards.
+    /// It is called on the path of the calls, so it must be quick. Of a turn that is cut, and of calls that share an
+    /// id, it is told of early answers first and of the ones that count afterwards.
     #[must_use]
     pub fn telling(mut self, tell: impl Fn(&Settled) + Send + Sync + 'static) -> Self {
         self.teller = Some(Arc::new(tell));
@@ -147,9 +148,7 @@ impl Interrupter {
     pub fn new_message(&self) {
         let mut state = self.stop.lock();
         state.stopped = true;
-        if let Some(soft) = state.soft.take() {
-            soft.cancel();
-        }
+        state.soft.drain(..).for_each(|soft| soft.cancel());
     }
 
     /// The person wants everything to stop: every call of the run is cancelled.
@@ -166,8 +165,9 @@ impl Stop {
         let mut state = self.lock();
         if state.stopped {
             soft.cancel();
+        } else {
+            state.soft.push(soft.clone());
         }
-        state.soft = Some(soft.clone());
         soft
     }
 

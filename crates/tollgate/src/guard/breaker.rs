@@ -13,7 +13,7 @@ use std::{
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::deadline::{caught, later};
+use super::{contained::caught, deadline::later};
 use crate::{
     outcome::{Refusal, RefusalCode},
     tool::{Origin, Route, Scope, ToolSpec},

@@ -1,10 +1,8 @@
 //! Drives a body to its end, its deadline or its cancellation, whichever comes first.
 
 use std::{
-    any::Any,
     future::Future,
-    panic::AssertUnwindSafe,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -17,7 +15,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::hourglass::Hourglass;
+use super::{contained::Contained, hourglass::Hourglass};
 use crate::{
     event::{Beacon, Progress, Trail},
     tool::{Cx, Timeouts},
@@ -115,12 +113,12 @@ pub(crate) enum Guarded<T> {
 
 /// Runs somebody else's code with panics caught, within a limit, until cancelled.
 pub(crate) async fn guarded<T: Send>(
-    work: impl Future<Output = T> + Send,
+    work: BoxFuture<'_, T>,
     limit: Duration,
     token: &CancellationToken,
     trail: &mut Trail,
 ) -> Guarded<T> {
-    let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
+    let mut work = Contained::new(work);
     let done = match first_poll(&mut work).await {
         Poll::Ready(done) => done,
         Poll::Pending => {
@@ -134,7 +132,7 @@ pub(crate) async fn guarded<T: Send>(
     };
     match done {
         Ok(value) => Guarded::Done(value),
-        Err(panic) => Guarded::Panicked(panic_text(&*panic)),
+        Err(panic) => Guarded::Panicked(panic),
     }
 }
 
@@ -143,12 +141,11 @@ pub(crate) async fn cancellable<T: Send>(
     work: BoxFuture<'_, T>,
     token: &CancellationToken,
 ) -> Option<Result<T, String>> {
-    let mut work = AssertUnwindSafe(work).catch_unwind();
-    let done = match first_poll(&mut work).await {
-        Poll::Ready(done) => done,
-        Poll::Pending => until_cancelled(work, token).await?,
-    };
-    Some(done.map_err(|panic| panic_text(&*panic)))
+    let mut work = Contained::new(work);
+    match first_poll(&mut work).await {
+        Poll::Ready(done) => Some(done),
+        Poll::Pending => until_cancelled(work, token).await,
+    }
 }
 
 fn until_cancelled<'a, F: Future + Send + 'a>(
@@ -167,18 +164,6 @@ fn until_cancelled<'a, F: Future + Send + 'a>(
 /// `at` and `wait` after it, where a clock can say that; ten years from there otherwise.
 pub(crate) fn later(at: Instant, wait: Duration) -> Instant {
     at.checked_add(wait.min(Duration::from_secs(315_360_000))).unwrap_or(at)
-}
-
-/// Asks somebody else's code; what its panic said where it had one.
-pub(crate) fn caught<T>(ask: impl FnOnce() -> T) -> Result<T, String> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask)).map_err(|panic| panic_text(&*panic))
-}
-
-/// What a panic said, for the operator.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without words".to_owned())
 }
 
 async fn stop<F: Future + Unpin>(body: &mut F, cx: &Cx, otherwise: Ended<F::Output>) -> Ended<F::Output> {

@@ -10,6 +10,7 @@ mod trace_parent;
 mod breaker;
 mod retry;
 mod hourglass;
+mod contained;
 mod deadline;
 mod ledger;
 mod idempotency;
@@ -18,7 +19,8 @@ pub use breaker::{Breaker, BreakerBook, BreakerKey, BreakerSettings, BreakerStat
 pub(crate) use breaker::{Health, Probe};
 pub(crate) use budget::Reservation;
 pub use budget::{Budget, Purse, Spent};
-pub(crate) use deadline::{Ended, Guarded, Pulse, cancellable, caught, drive, guarded, later, panic_text};
+pub(crate) use contained::{Contained, caught};
+pub(crate) use deadline::{Ended, Guarded, Pulse, cancellable, drive, guarded, later};
 pub use hourglass::{Hourglass, Still};
 pub use idempotency::MemoryLedger;
 pub use ledger::{

@@ -1,12 +1,12 @@
 //! What a run has spent, kept beyond its process: others of the run count into it, and a resumed one goes on with it.
 
-use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 
 use super::{
     budget::{Budget, Spent},
-    deadline::caught,
+    contained::{Contained, caught},
     ledger::LedgerFault,
 };
 use crate::{
@@ -54,7 +54,7 @@ impl Kept {
     pub(crate) async fn reserve(&self, tool: &str, budget: &Budget) -> Result<Reserved, Refusal> {
         // Asked inside the future, so that a panic in the method itself is caught with it.
         let reserved = async { self.book.reserve(&self.run, tool, budget).await };
-        let reserved = AssertUnwindSafe(reserved).catch_unwind().await;
+        let reserved = Contained::new(reserved.boxed()).await;
         reserved.map_err(drop).and_then(|reserved| reserved.map_err(drop)).map_err(|()| {
             Refusal::new(
                 RefusalCode::Internal,

@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use crate::{guard::caught, json::shorten};
+
 /// What a tool's body answers when it did not succeed.
 ///
 /// `?` on any [`std::error::Error`] makes a fatal failure whose message is the error's own and whose chain
@@ -31,6 +33,31 @@ pub struct FailureDetails {
     pub retry_after: Option<Duration>,
     pub(crate) untrusted: bool,
     source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+/// More causes than any chain has that comes to an end.
+const MOST_CAUSES: usize = 32;
+
+/// How many characters of a cause are told.
+const LONGEST_CAUSE: usize = 4_000;
+
+/// A cause that was put in other words.
+#[derive(Debug)]
+struct Cause {
+    text: String,
+    next: Option<Box<Cause>>,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Error for Cause {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.next.as_deref().map(|next| -> &(dyn Error + 'static) { next })
+    }
 }
 
 /// The three ways to fail.
@@ -99,16 +126,33 @@ impl Failure {
         self
     }
 
-    /// The chain of causes, outermost first, for the operator.
+    /// The chain of causes, outermost first, for the operator. Errors are somebody else's code: one that panics ends
+    /// the chain, and so does its length.
     pub fn chain(&self) -> Vec<String> {
         let mut chain = Vec::new();
         let mut next: Option<&(dyn Error + 'static)> =
             self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source });
-        while let Some(error) = next {
-            chain.push(error.to_string());
-            next = error.source();
+        while let Some(error) = next.take().filter(|_| chain.len() < MOST_CAUSES) {
+            match caught(|| (error.to_string(), error.source())) {
+                Ok((text, source)) => {
+                    chain.push(shorten(&text, LONGEST_CAUSE));
+                    next = source;
+                }
+                Err(panic) => chain.push(format!("a cause that cannot be told: {panic}")),
+            }
         }
         chain
+    }
+
+    /// Changes the causes, where there are any and `change` has another word for one.
+    pub(crate) fn reword_causes(&mut self, change: impl Fn(&str) -> Option<String>) {
+        let told = self.chain();
+        let reworded: Vec<_> = told.iter().map(|cause| change(cause)).collect();
+        if reworded.iter().any(Option::is_some) {
+            let texts = reworded.into_iter().zip(told).map(|(other, told)| other.unwrap_or(told));
+            let chain = texts.rev().fold(None, |next, text| Some(Box::new(Cause { text, next })));
+            self.source = chain.map(|chain| -> Arc<dyn Error + Send + Sync> { Arc::new(*chain) });
+        }
     }
 }
 

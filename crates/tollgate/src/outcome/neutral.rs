@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Item, Outcome, Trust};
+use super::{Item, Outcome, Output, Trust, exceeds};
 
 /// Makes every text of an answer harmless. Markup is taken for what it is only where nobody vouches for the content.
 pub(crate) fn neutralise(outcome: &mut Outcome, trust: Trust) {
@@ -36,6 +36,37 @@ pub(crate) fn neutralise(outcome: &mut Outcome, trust: Trust) {
     }
 }
 
+/// True when the output fits as it is and does not once it is made harmless.
+pub(crate) fn grows_beyond(output: &Output, limit: usize) -> bool {
+    let texts = output.items.iter().filter(|item| !matches!(item, Item::Image { .. }));
+    if texts.clone().all(is_plain) {
+        return false;
+    }
+    let mut shown = Outcome::Ok(Output { items: texts.cloned().collect(), ..Output::default() });
+    neutralise(&mut shown, Trust::TrustedSystem);
+    matches!(&shown, Outcome::Ok(shown) if exceeds(shown, limit))
+}
+
+fn is_plain(item: &Item) -> bool {
+    fn plain(value: &Value) -> bool {
+        match value {
+            Value::String(text) => is_plain_text(text),
+            Value::Array(items) => items.iter().all(plain),
+            Value::Object(map) => map.iter().all(|(key, value)| is_plain_text(key) && plain(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        }
+    }
+    match item {
+        Item::Text { text } => is_plain_text(text),
+        Item::Json { json } => plain(json),
+        Item::Image { .. } => true,
+    }
+}
+
+fn is_plain_text(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+}
+
 fn clean_json(value: &mut Value, clean: &impl Fn(&mut String)) {
     match value {
         Value::String(text) => clean(text),
@@ -63,8 +94,7 @@ fn clean_json(value: &mut Value, clean: &impl Fn(&mut String)) {
 
 /// The text with control characters as pictures (`␛`) and what hides or turns others written out (`\u{202e}`).
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-    if text.bytes().all(plain) {
+    if is_plain_text(text) {
         return Cow::Borrowed(text);
     }
     let (mut shown, mut changed) = (String::with_capacity(text.len()), false);

@@ -75,6 +75,13 @@ pub enum Trust {
     UntrustedContent,
 }
 
+impl Trust {
+    /// The lower of the two.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        if self == Self::UntrustedContent { self } else { other }
+    }
+}
+
 impl Output {
     /// One text.
     pub fn text(text: impl Into<String>) -> Self {

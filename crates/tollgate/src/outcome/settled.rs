@@ -32,7 +32,7 @@ pub struct Answer {
     pub outcome: Outcome,
     /// The phase it ended in.
     pub phase: Phase,
-    /// From proposal to answer.
+    /// From proposal to answer; zero in an answer that was read back.
     pub duration: Duration,
     /// True when it ran in a batch with others.
     pub was_concurrent: bool,
@@ -172,6 +172,13 @@ impl Settled {
 
     pub(crate) fn into_answer(self) -> Answer {
         *self.0
+    }
+
+    /// Says what another answer says, because others were told that one already.
+    pub(crate) fn give_way_to(&mut self, counts: Self) {
+        let Answer { outcome, trust, offloaded, .. } = counts.into_answer();
+        self.trust = self.trust.worse(trust);
+        (self.outcome, self.offloaded, self.evidence) = (outcome, offloaded, OnceLock::new());
     }
 
     /// The status word.

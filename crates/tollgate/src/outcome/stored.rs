@@ -120,6 +120,7 @@ impl Settled {
                 stored.retry_after_ms = refusal.retry_after_ms;
             }
             Outcome::Failed(failure) => {
+                stored.untrusted = failure.untrusted;
                 stored.reason = Some((&*failure.message).into());
                 stored.hint = failure.hint.as_deref().map(Cow::Borrowed);
                 stored.retry_after_ms =
@@ -195,6 +196,7 @@ fn failure(kind: FailureKind, reason: &str, stored: &Stored<'_>) -> Failure {
         FailureKind::Fatal => Failure::fatal(reason),
         FailureKind::Unknown => Failure::unknown(reason),
     };
+    failure.untrusted = stored.untrusted;
     failure.hint = stored.hint.as_deref().map(str::to_owned);
     failure.retry_after = stored.retry_after_ms.map(Duration::from_millis);
     failure

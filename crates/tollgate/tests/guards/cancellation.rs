@@ -25,6 +25,22 @@ async fn a_call_cancelled_before_it_starts_is_refused_and_nothing_runs() {
     }
 }
 
+// In real time, as durations are.
+#[tokio::test]
+async fn a_call_that_waited_for_its_place_in_vain_says_how_long() {
+    let mut world = World::of(writer("t").takes(&Count::default(), ms(60_000))).build();
+    let (first, second) = (world.proposed("t", "{}"), world.proposed("t", "{}"));
+    let (gate, scope) = (world.gate.clone(), world.scope());
+    let token = scope.run.token().clone();
+    let stop = async {
+        tokio::time::sleep(ms(150)).await;
+        token.cancel();
+    };
+    let (_, waited, ()) = tokio::join!(gate.call(&scope, first), gate.call(&scope, second), stop);
+    assert_eq!(refused(&waited), (Execute, Cancelled));
+    assert!(waited.duration >= ms(100), "{:?}", waited.duration);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_cancelled_while_it_waits_for_its_place_is_refused_and_nothing_of_it_runs() {
     let runs = Count::default();

@@ -6,10 +6,11 @@ use serde_json::json;
 use tollgate::{
     BoxFuture, Registry, Settled,
     guard::{Claim, End, Fence, Ledger, LedgerFault, Start, Written},
-    outcome::{Phase::Execute, RefusalCode::Internal, Status},
+    outcome::{Phase::Execute, RefusalCode::Internal, Status, Trust},
 };
 
 use crate::breakers::{sick, well};
+use crate::ms;
 use crate::world::{Bodies, Count, World, fine, reader, refused, writer};
 
 /// A ledger that fails where it is told to, and keeps the terminal records.
@@ -63,6 +64,9 @@ async fn nothing_with_an_effect_runs_when_its_start_cannot_be_recorded() {
     }
 }
 
+const COUNTS: &str = r#"{"id":"c1","tool":"t","status":"unknown","reason":"taken for dead",
+    "trust":"untrusted_content"}"#;
+
 /// A ledger in which every call already has another end.
 struct Overtaken;
 
@@ -72,9 +76,9 @@ impl Ledger for Overtaken {
     }
 
     fn settle<'a>(&'a self, end: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {
-        let stored =
-            format!(r#"{{"id":"{}","tool":"t","status":"unknown","reason":"taken for dead"}}"#, end.call.id);
-        let counts = Settled::restore(stored.as_bytes()).unwrap();
+        // Whoever asks for the hash of an answer that does not count gets the one of the answer that does later.
+        let _ = end.settled.evidence_ref();
+        let counts = Settled::restore(COUNTS.as_bytes()).unwrap();
         Box::pin(std::future::ready(Ok(Written::Superseded(counts))))
     }
 
@@ -88,6 +92,68 @@ async fn a_call_whose_holder_was_taken_for_dead_is_answered_as_others_were_told(
     let settled = world.call("t", json!({})).await;
     assert_eq!((settled.status(), runs.get()), (Status::Unknown, 1));
     assert_eq!(settled.failure().unwrap().message, "taken for dead");
+    assert_eq!(settled.trust, Trust::UntrustedContent);
+    assert_eq!(settled.evidence_ref(), Settled::restore(COUNTS.as_bytes()).unwrap().evidence_ref());
+}
+
+/// A ledger that has every call's answer already.
+struct Knowing;
+
+impl Ledger for Knowing {
+    fn start(&self, _: Start) -> BoxFuture<'_, Result<Claim, LedgerFault>> {
+        Box::pin(std::future::ready(Ok(Claim::Replay(Settled::restore(COUNTS.as_bytes()).unwrap()))))
+    }
+
+    fn settle<'a>(&'a self, _: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {
+        Box::pin(std::future::ready(Ok(Written::Recorded)))
+    }
+
+    fn abandon(&self, _: Fence) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_not_to_be_trusted_is_not_when_it_is_told_again() {
+    let mut world =
+        World::of(writer("t").answers(&Count::default(), fine())).gate(|gate| gate.ledger(Knowing)).build();
+    let settled = world.call("t", json!({})).await;
+    assert_eq!((settled.replayed, settled.trust), (true, Trust::UntrustedContent));
+}
+
+/// A ledger that takes its time to write an end, and fails where a claim is given up.
+#[derive(Clone, Default)]
+struct Sluggish {
+    given_up: Count,
+}
+
+impl Ledger for Sluggish {
+    fn start(&self, _: Start) -> BoxFuture<'_, Result<Claim, LedgerFault>> {
+        Box::pin(std::future::ready(Ok(Claim::Granted(Fence(1)))))
+    }
+
+    fn settle<'a>(&'a self, _: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {
+        Box::pin(async {
+            tokio::time::sleep(ms(1000)).await;
+            Ok(Written::Recorded)
+        })
+    }
+
+    fn abandon(&self, _: Fence) {
+        self.given_up.up();
+        unreachable!("a bug in the ledger");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_goes_away_while_the_end_is_being_written_gives_the_claim_up() {
+    for (patience, given_up) in [(500, 1), (5000, 0)] {
+        let ledger = Sluggish::default();
+        let count = ledger.given_up.clone();
+        let mut world = World::of(writer("t").answers(&Count::default(), fine()))
+            .gate(|gate| gate.ledger(ledger))
+            .build();
+        let answered = tokio::time::timeout(ms(patience), world.call("t", json!({}))).await;
+        assert_eq!((answered.is_err(), count.get()), (given_up == 1, given_up));
+    }
 }
 
 #[tokio::test(start_paused = true)]

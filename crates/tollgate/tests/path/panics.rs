@@ -46,6 +46,30 @@ async fn a_check_or_an_opinion_that_panics_refuses_and_the_operator_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_hook_that_hangs_and_panics_when_it_is_given_up_blocks_and_the_call_is_answered() {
+    struct Stuck;
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            unreachable!("a bug in a drop")
+        }
+    }
+    impl tollgate::hook::Hook for Stuck {
+        fn name(&self) -> &str {
+            "stuck"
+        }
+        async fn before(&self, _: &tollgate::hook::HookedCall<'_>) -> tollgate::hook::Before {
+            let _bomb = Bomb;
+            std::future::pending().await
+        }
+    }
+    let runs = Count::default();
+    let mut world = World::of(reader("t").answers(&runs, fine())).hook(Stuck).build();
+    assert_eq!(refused(&world.call("t", json!({})).await), (tollgate::outcome::Phase::Before, BlockedByHook));
+    assert_eq!(runs.get(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_check_that_hangs_refuses() {
     struct Stuck(ToolSpec);
     impl Tool for Stuck {

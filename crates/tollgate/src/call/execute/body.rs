@@ -1,14 +1,14 @@
 //! The body itself: tried, and tried again where that is worth it; on a task of its own where it may block.
 
-use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc};
+use std::sync::Arc;
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::FutureExt;
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{super::validate::Invocation, Guards};
 use crate::{
     event::{Trail, What},
-    guard::{Ended, Health, Slot, Spawner, cancellable, drive, later, panic_text},
+    guard::{Contained, Ended, Health, Slot, Spawner, cancellable, drive, later},
     outcome::{Failure, FailureKind, Output},
     tool::Cx,
 };
@@ -83,7 +83,7 @@ impl Body<'_> {
         let (ended, slot) = match &self.guards.spawner {
             Some(spawner) if !tool.spec.inline => {
                 let body = tool.tool.clone().run(self.cx.clone(), self.invocation.typed.clone());
-                let mut remote = spawn(&**spawner, AssertUnwindSafe(body).catch_unwind(), slot);
+                let mut remote = spawn(&**spawner, Contained::new(body), slot);
                 match drive(&mut remote, self.cx, &tool.spec.timeouts, until, trail).await {
                     Ended::Done(Ok((result, slot))) => (Ended::Done(result), Some(slot)),
                     // The task is gone without an answer: its runtime is shutting down.
@@ -92,15 +92,14 @@ impl Body<'_> {
                 }
             }
             _ => {
-                let body = tool.tool.run_here(self.cx, &self.invocation.typed);
-                let mut body = pin!(AssertUnwindSafe(body).catch_unwind());
+                let mut body = Contained::new(tool.tool.run_here(self.cx, &self.invocation.typed));
                 (drive(&mut body, self.cx, &tool.spec.timeouts, until, trail).await, Some(slot))
             }
         };
         (self.ending(ended), slot)
     }
 
-    fn ending(&self, ended: Ended<Result<Result<Output, Failure>, Box<dyn std::any::Any + Send>>>) -> Ending {
+    fn ending(&self, ended: Ended<Ran>) -> Ending {
         // A stopped write may or may not have happened; only a stopped read is safe to repeat.
         let stopped = |message: String| {
             if self.invocation.effects.read_only {
@@ -123,7 +122,7 @@ impl Body<'_> {
             Ended::Done(Err(panic)) => {
                 let failure = Failure::fatal("The tool failed unexpectedly and was stopped.")
                     .with_hint("The same call will fail again; try another way.")
-                    .caused_by(format!("panic: {}", panic_text(&*panic)));
+                    .caused_by(format!("panic: {panic}"));
                 Ending(Err(failure), Health::Sick)
             }
             Ended::Late(late) => Ending(Err(stopped(format!("The tool was stopped: {late}."))), Health::Sick),
@@ -134,15 +133,16 @@ impl Body<'_> {
     }
 }
 
-type Panicking = Result<Result<Output, Failure>, Box<dyn std::any::Any + Send>>;
+/// What a body answered, or what its panic said.
+type Ran = Result<Result<Output, Failure>, String>;
 
 /// Runs a body on a task of its own, for as long as somebody waits for its answer. The place in the workspace goes
 /// along and is free when the body ends, not when somebody stops waiting for it.
 fn spawn(
     spawner: &dyn Spawner,
-    body: futures_util::future::CatchUnwind<AssertUnwindSafe<BoxFuture<'static, Result<Output, Failure>>>>,
+    body: Contained<'static, Result<Output, Failure>>,
     slot: Slot,
-) -> oneshot::Receiver<(Panicking, Slot)> {
+) -> oneshot::Receiver<(Ran, Slot)> {
     let (mut answer, remote) = oneshot::channel();
     spawner.spawn(Box::pin(async move {
         let result = tokio::select! {

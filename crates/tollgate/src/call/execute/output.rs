@@ -29,7 +29,7 @@ pub(super) async fn redact(
         redactor.outcome(outcome);
         return;
     }
-    let lost = "The tool ran, and its result was lost because the program was ending.";
+    let lost = "The tool ran, and its result was lost before it could be shown.";
     let read_only = invocation.effects.read_only;
     let lost = if read_only { Failure::retryable(lost) } else { Failure::unknown(lost) };
     // Until it comes back, it is lost.
@@ -73,13 +73,10 @@ pub(super) fn checked_output(invocation: &Invocation, result: Result<Output, Fai
     )
 }
 
-/// The operator's causes of a failure, without secrets.
-pub(super) fn chain(outcome: &Outcome, redactor: Option<&Redactor>) -> Vec<String> {
-    match (outcome, redactor) {
-        (Outcome::Failed(failure), Some(redactor)) => {
-            failure.chain().iter().map(|cause| redactor.text(cause).into_owned()).collect()
-        }
-        (Outcome::Failed(failure), None) => failure.chain(),
+/// The operator's causes of a failure.
+pub(super) fn chain(outcome: &Outcome) -> Vec<String> {
+    match outcome {
+        Outcome::Failed(failure) => failure.chain(),
         _ => Vec::new(),
     }
 }

@@ -150,6 +150,10 @@ impl Redactor {
         if let Some(Cow::Owned(clean)) = failure.hint.as_deref().map(|hint| self.text(hint)) {
             failure.hint = Some(clean);
         }
+        failure.reword_causes(|cause| match self.text(cause) {
+            Cow::Owned(clean) => Some(clean),
+            Cow::Borrowed(_) => None,
+        });
     }
 
     pub(crate) fn in_place(&self, text: &mut String) {

@@ -1,0 +1,60 @@
+//! Somebody else's code, held so that no panic of it gets out: not while it runs, and not when it is dropped.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_util::future::BoxFuture;
+
+/// A future of somebody else. Answers with what its panic said where it had one.
+pub(crate) struct Contained<'a, T>(Option<BoxFuture<'a, T>>);
+
+impl<'a, T> Contained<'a, T> {
+    pub(crate) fn new(work: BoxFuture<'a, T>) -> Self {
+        Self(Some(work))
+    }
+
+    fn let_go(&mut self) {
+        let work = self.0.take();
+        let _ = caught(|| drop(work));
+    }
+}
+
+impl<T> Future for Contained<'_, T> {
+    type Output = Result<T, String>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(work) = &mut self.0 else { return Poll::Ready(Err("asked after its end".to_owned())) };
+        let ended = match caught(|| work.as_mut().poll(task)) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(done)) => Ok(done),
+            Err(panic) => Err(panic),
+        };
+        self.let_go();
+        Poll::Ready(ended)
+    }
+}
+
+impl<T> Drop for Contained<'_, T> {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
+
+/// Asks somebody else's code; what its panic said where it had one.
+pub(crate) fn caught<T>(ask: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(ask)).map_err(said)
+}
+
+/// What a panic said, for the operator. What it threw is somebody else's too, and may panic when it is dropped.
+fn said(panic: Box<dyn Any + Send>) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(again);
+    }
+    text.unwrap_or_else(|| "a panic without words".to_owned())
+}
