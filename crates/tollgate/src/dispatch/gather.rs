@@ -120,7 +120,7 @@ impl Gather<'_> {
     /// not concern it any more.
     async fn alone(&self, call: Call<Validated>) -> Walked {
         let (token, soft) = self.new_tokens();
-        self.walk(Waiting::Valid(call), &token, &soft, false).await
+        Box::pin(self.walk(Waiting::Valid(call), &token, &soft, false)).await
     }
 
     fn tokens(&self, batch: &[(usize, Waiting)]) -> (CancellationToken, CancellationToken) {

@@ -55,7 +55,7 @@ async fn a_hook_that_hangs_and_panics_when_it_is_given_up_blocks_and_the_call_is
         }
     }
     impl tollgate::hook::Hook for Stuck {
-        fn name(&self) -> &str {
+        fn name(&self) -> &'static str {
             "stuck"
         }
         async fn before(&self, _: &tollgate::hook::HookedCall<'_>) -> tollgate::hook::Before {
