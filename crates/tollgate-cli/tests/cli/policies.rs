@@ -353,3 +353,20 @@ fn a_search_of_a_folder_leaves_out_what_a_rule_keeps_from_being_read() {
     let ran = world.run(&[&call[..], &["--allow", "grep"]].concat());
     assert!(ran.out.contains("private.txt"), "{ran:?}");
 }
+
+#[test]
+fn a_deny_is_not_side_stepped_by_a_word_over_two_lines_or_by_words_that_are_files_after_all() {
+    let world = World::new();
+    for (rule, command) in [
+        ("shell(git push *)", "gi\\\nt push"),
+        ("shell(git push *)", "git pu\\\nsh"),
+        ("shell(rm *)", "r\\\nm x"),
+        ("read(./secret/**)", "jq -R . secret/key --args"),
+        ("read(./secret/**)", "jq -Rn input secret/key --jsonargs"),
+        ("read(./secret/**)", "pr -d secret/key"),
+    ] {
+        let input = json!({"command": command}).to_string();
+        let ran = world.run(&["explain", "shell", &input, "--deny", rule, "--allow", "shell", "--json"]);
+        assert_ne!(ran.json()["decision"], "allow", "{command:?} under {rule}: {ran:?}");
+    }
+}

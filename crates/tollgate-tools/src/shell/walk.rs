@@ -229,11 +229,12 @@ impl<'s> Walk<'s> {
     pub(super) fn gaps(&mut self, node: Node<'_>) {
         // A line that ends inside a simple command ends the command, whatever the grammar made of it.
         let one_line = matches!(node.kind(), "command" | "file_redirect" | "herestring_redirect");
-        let (mut end, mut word, mut blank) = (node.start_byte(), false, true);
+        let (mut end, mut word, mut blank, mut joined) = (node.start_byte(), false, true, false);
         let mut look = |from: usize, to: usize, words: bool| {
             let gap = self.between(from, to).replace("\\\n", "");
             // A continued line with no blank at either end makes one word of two, whatever the grammar made of it.
             let joins = words && gap.is_empty() && from != to;
+            joined |= joins;
             blank &= is_blank(&gap) && !joins && !(one_line && gap.contains('\n'));
         };
         for child in children(node) {
@@ -241,6 +242,10 @@ impl<'s> Walk<'s> {
             (end, word) = (child.end_byte(), child.is_named());
         }
         look(end, node.end_byte(), word);
+        if joined {
+            // Which words it has is not known, so every rule about commands may mean it.
+            self.unclear.push(Vec::new());
+        }
         if !blank {
             self.note(Err(Why::Syntax("a part of it is not grammar".to_owned())));
         }

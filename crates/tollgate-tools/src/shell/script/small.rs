@@ -27,9 +27,7 @@ pub(in crate::shell) fn shuffled(parsed: &Parsed<'_>) -> Vec<Word> {
 /// The files after the filter; none where words are arguments.
 pub(in crate::shell) fn jq_paths(parsed: &Parsed<'_>) -> Vec<Word> {
     let from_file = parsed.has("-f") || parsed.has("--from-file");
-    if parsed.has("--args") || parsed.has("--jsonargs") {
-        return Vec::new();
-    }
+    // With `--args` the words after it are none; those before it are, and which are which is not looked at.
     owned(parsed.operands.get(usize::from(!from_file)..).unwrap_or_default())
 }
 
@@ -66,8 +64,11 @@ pub(in crate::shell) fn only_null(name: &str, parsed: &Parsed<'_>) -> Result<(),
 
 /// Packing programs: to the standard output, listing or testing; without files they pass their input on.
 pub(in crate::shell) fn to_stdout(name: &str, parsed: &Parsed<'_>) -> Result<(), Why> {
-    let options = ["-c", "-l", "-t", "--stdout", "--to-stdout", "--list", "--test"];
-    let prints = options.iter().any(|option| parsed.has(option));
+    let has = |options: &[&str]| options.iter().any(|option| parsed.has(option));
+    let looks = has(&["-l", "-t", "--list", "--test"]);
+    // Of two wishes the last one counts, to some of them.
+    let works = has(&["-d", "-z", "--decompress", "--uncompress", "--compress"]);
+    let prints = has(&["-c", "--stdout", "--to-stdout"]) || looks && !works;
     if prints || parsed.operands.is_empty() {
         Ok(())
     } else {

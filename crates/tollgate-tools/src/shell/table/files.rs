@@ -92,7 +92,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..program("lsblk")
     },
     Program {
-        options: "-A -a -b -c -D -f= -J -l -n -o= -P -r -R -t= -T= -u --all --json --list --output= --noheadings --raw --types= --target= --source= -S= --df -s",
+        options: "-A -a -b -c -D -f -J -l -n -o= -P -r -R -t= -T= -u --all --json --list --output= --noheadings --raw --types= --target= --source= -S= --df -s",
         operands: Words(2),
         ..program("findmnt")
     },

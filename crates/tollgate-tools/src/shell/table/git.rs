@@ -11,8 +11,8 @@ use crate::shell::git as checks;
 macro_rules! diff_options {
     ($more:literal) => {
         concat!(
-            "-p -u -s -U= -a -b -w -z -M? -B? -C? -D -R -S= -G= -W -X? -l= -1 -2 -3 -0 ",
-            "--patch --no-patch --unified= --raw --patch-with-raw --indent-heuristic --no-indent-heuristic --minimal --patience ",
+            "-p -u -s -U? -a -b -w -z -M? -B? -C? -D -R -S= -G= -W -X? -l= -1 -2 -3 -0 ",
+            "--patch --no-patch --unified? --raw --patch-with-raw --indent-heuristic --no-indent-heuristic --minimal --patience ",
             "--histogram --anchored= --diff-algorithm= --stat? --compact-summary --numstat --shortstat --dirstat? --cumulative ",
             "--summary --patch-with-stat --name-only --name-status --color? --no-color --color-moved? --no-color-moved ",
             "--color-moved-ws= --word-diff? --word-diff-regex= --color-words? --no-renames --rename-empty --no-rename-empty ",
@@ -34,10 +34,10 @@ const LOG: &str = diff_options!(
      --decorate? --no-decorate --decorate-refs= --decorate-refs-exclude= --source --follow --log-size --max-count= --skip= --since= \
      --after= --until= --before= --since-as-filter= --author= --committer= --grep= --all-match --invert-grep --grep-reflog= \
      --regexp-ignore-case --basic-regexp --extended-regexp --fixed-strings --perl-regexp --remove-empty --merges --no-merges \
-     --min-parents= --max-parents= --no-min-parents --no-max-parents --first-parent --cherry-pick --cherry-mark --cherry --left-only \
+     --min-parents? --max-parents? --no-min-parents --no-max-parents --first-parent --cherry-pick --cherry-mark --cherry --left-only \
      --right-only --left-right --walk-reflogs --merge --boundary --simplify-by-decoration --full-history --dense --sparse \
      --simplify-merges --ancestry-path? --show-pulls --date-order --author-date-order --topo-order --reverse --no-walk? --do-walk \
-     --pretty? --format= --abbrev-commit --no-abbrev-commit --encoding= --expand-tabs? --no-expand-tabs --notes? --no-notes \
+     --pretty? --format? --abbrev-commit --no-abbrev-commit --encoding= --expand-tabs? --no-expand-tabs --notes? --no-notes \
      --show-notes? --relative-date --date= --parents --children --diff-merges= --no-diff-merges --dd --remerge-diff -t --mailmap \
      --no-mailmap --use-mailmap --no-use-mailmap --full-diff --ignore-missing --reflog --clear-decorations --no-commit-id \
      --root -r"
@@ -95,7 +95,7 @@ const COMMANDS: &[Program] = &[
     },
     Program {
         options: "-b -l -t -p -n -f -s -e -w -c -L= -M? -C? -S=r --root --show-stats --porcelain --line-porcelain --incremental --encoding= \
-                  --show-name --show-number --show-email --abbrev= --date= --since= --first-parent --reverse= --ignore-rev= \
+                  --show-name --show-number --show-email --abbrev? --date= --since= --first-parent --reverse --ignore-rev= \
                   --ignore-revs-file=r --color-lines --color-by-age --no-progress --score-debug --minimal",
         operands: Revisions,
         ..program("blame annotate")
@@ -114,7 +114,7 @@ const COMMANDS: &[Program] = &[
     },
     Program {
         options: "-a -r -v -vv -i -q --all --remotes --verbose --list --show-current --contains=+ --no-contains=+ --merged=+ --no-merged=+ \
-                  --points-at= --sort= --format= --color? --no-color --column? --no-column --abbrev= --no-abbrev --ignore-case \
+                  --points-at= --sort= --format= --color? --no-color --column? --no-column --abbrev? --no-abbrev --ignore-case \
                   --omit-empty",
         operands: Words(ANY),
         check: Some(checks::lists),
@@ -191,7 +191,7 @@ const COMMANDS: &[Program] = &[
     },
     Program { options: "-v --abbrev?", operands: Words(3), ..program("cherry") },
     Program {
-        options: "--dirty? --broken? --all --tags --contains --abbrev= --candidates= --exact-match --debug --long --match= --exclude= --always --first-parent",
+        options: "--dirty? --broken? --all --tags --contains --abbrev? --candidates= --exact-match --debug --long --match= --exclude= --always --first-parent",
         operands: Words(ANY),
         ..program("describe")
     },
@@ -258,11 +258,11 @@ const COMMANDS: &[Program] = &[
 ];
 
 const LIST_REVISIONS: &str = "-n= -E -F -P -i -g --all --branches? --tags? --remotes? --glob= --exclude= --not --count --objects --objects-edge \
-    --max-count= --skip= --since= --after= --until= --before= --author= --committer= --grep= --merges --no-merges --min-parents= \
-    --max-parents= --first-parent --cherry-pick --cherry-mark --left-only --right-only --left-right --boundary --full-history --dense \
+    --max-count= --skip= --since= --after= --until= --before= --author= --committer= --grep= --merges --no-merges --min-parents? \
+    --max-parents? --first-parent --cherry-pick --cherry-mark --left-only --right-only --left-right --boundary --full-history --dense \
     --sparse --simplify-merges --simplify-by-decoration --ancestry-path? --date-order --topo-order --author-date-order --reverse \
-    --no-walk? --do-walk --pretty? --format= --abbrev-commit --abbrev? --oneline --graph --date= --parents --children --timestamp \
-    --header --no-commit-header --commit-header --disk-usage? --quiet --bisect --no-object-names --object-names --filter= --stdin";
+    --no-walk? --do-walk --pretty? --format? --abbrev-commit --abbrev? --oneline --graph --date= --parents --children --timestamp \
+    --header --no-commit-header --commit-header --disk-usage? --quiet --bisect --no-object-names --object-names --filter? --stdin";
 
 const REMOTE: &[Program] = &[
     Program { options: "--push --all", operands: Words(1), ..program("get-url") },

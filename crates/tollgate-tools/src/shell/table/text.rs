@@ -276,7 +276,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..program("tee")
     },
     Program {
-        options: "-d= -f -h= -i? -l= -n? -o= -t -T -w= -W= -s? -m -J -e? -D= --omit-header --length= --columns=",
+        options: "-d -f -h= -i? -l= -n? -o= -t -T -w= -W= -s? -m -J -e? -D= --omit-header --length= --columns=",
         operands: Paths(ANY),
         digits: true,
         ..program("pr")
