@@ -13,14 +13,11 @@ fn lasting(text: &str) -> Vec<String> {
 
 #[test]
 fn the_demonstration_shows_each_thing_it_promises_within_three_seconds() {
-    // A machine that is busy for a moment says nothing about the demonstration: one of three times counts.
-    let timed = || {
-        let began = Instant::now();
-        let ran = World::new().run(&["demo", "path"]);
-        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-        (began.elapsed() < Duration::from_secs(3)).then_some(ran)
-    };
-    let ran = (0..3).find_map(|_| timed()).expect("it takes longer than three seconds");
+    let began = Instant::now();
+    let ran = World::new().run(&["demo", "path"]);
+    let took = began.elapsed();
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    assert!(took < Duration::from_secs(3), "{took:?}");
     for said in [
         "batch 1: 3 calls in ",
         "    w1  ok       written",

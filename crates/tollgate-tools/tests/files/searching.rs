@@ -5,10 +5,7 @@ use std::{
 };
 
 use serde_json::json;
-use tollgate::{
-    guard::Run,
-    policy::{Nobody, Rules},
-};
+use tollgate::policy::{Nobody, Rules};
 
 use super::world::{World, good, text, wrong};
 
@@ -164,23 +161,9 @@ async fn a_search_that_is_cancelled_is_answered_and_over_at_once() {
     let mut whole = String::new();
     (0..200).for_each(|_| whole.push_str(&chunk));
     world.file("big.txt", whole);
-    // A machine that is busy for a moment says nothing about the search: one of three times counts.
-    let mut took = Duration::MAX;
-    for _ in 0..3 {
-        took = took.min(cancelled_search(&world).await);
-        if took < Duration::from_millis(500) {
-            return;
-        }
-    }
-    panic!("answered after {took:?}");
-}
-
-/// How long it took from the wish to the answer. Nothing of the search goes on after it.
-async fn cancelled_search(world: &World) -> Duration {
     let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
-    let mut scope = (*world.scope).clone();
-    scope.run = Run::new("cancelled");
-    let (gate, token, scope) = (world.gate.clone(), scope.run.token().clone(), Arc::new(scope));
+    let (gate, scope) = (world.gate.clone(), Arc::new((*world.scope).clone()));
+    let token = scope.run.token().clone();
     let began = threads();
     let searching = tokio::spawn(async move {
         let input = json!({"pattern": "(x+x+)+y", "ignore_case": true});
@@ -192,12 +175,12 @@ async fn cancelled_search(world: &World) -> Duration {
     let settled = searching.await.unwrap();
     let took = cancelled.elapsed();
     assert!(settled.output().is_none(), "{settled:?}");
+    assert!(took < Duration::from_millis(500), "answered after {took:?}");
     // The threads of the walk end too; the pool keeps its own for a while.
-    while threads() > began + 2 {
-        assert!(cancelled.elapsed() < Duration::from_secs(20), "{} threads go on", threads());
+    while threads() > began + 2 && cancelled.elapsed() < Duration::from_secs(5) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    took
+    assert!(cancelled.elapsed() < Duration::from_secs(5), "{} threads go on", threads());
 }
 
 #[tokio::test]
