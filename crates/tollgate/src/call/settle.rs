@@ -180,11 +180,9 @@ fn fitting(limit: ResultLimit, window: Option<u32>) -> ResultLimit {
 /// The one place where what a tool said becomes what everyone is told, whichever door it leaves by: harmless, and no
 /// longer than it may be once it is.
 async fn fit(answer: &mut Settled, limit: ResultLimit, base: &mut Base, records: &Records) {
-    let limit = match limit {
-        ResultLimit::Chars(limit) => limit,
-        ResultLimit::Unlimited => usize::MAX,
-    };
     let trust = answer.trust;
+    // Nobody measures what may be as long as it is.
+    let ResultLimit::Chars(limit) = limit else { return neutralise(&mut answer.outcome, trust) };
     if let Outcome::Ok(output) = &mut answer.outcome
         && (exceeds(output, limit) || grows_beyond(output, limit))
     {
