@@ -89,6 +89,10 @@ async fn failures_json_and_causes_are_redacted_too() {
     let failure = Failure::fatal(format!("could not log in with {key}")).caused_by(format!("inner: {key}"));
     let (_, told) = seen(Err(failure)).await;
     assert!(!told.contains(key) && told.contains("[redacted: GitHub token]"), "{told}");
+    // Also where the cause is shortened in the middle of it.
+    let long = Failure::fatal("no").caused_by(format!("{} {key}", "x".repeat(3_985)));
+    let (_, told) = seen(Err(long)).await;
+    assert!(!told.contains("ghp_FAKE0"), "{told}");
     let value = json!({"deep": [{"password": "hunter22"}, format!("x {key}")], "tokens": 7, "token": "next"});
     let (text, _) = seen(Ok(Output::json(value))).await;
     assert!(!text.contains("hunter22") && !text.contains(key), "{text}");

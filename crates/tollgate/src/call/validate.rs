@@ -72,9 +72,7 @@ fn arguments(
     }
     if base.may_refer(written.text.as_str()) {
         let brought = resolve_references(&mut args, records.results.as_deref(), &base.scope.caller)?;
-        if brought == Trust::UntrustedContent {
-            base.trust = brought;
-        }
+        base.trust = base.trust.worse(brought);
     }
     if !args.is_object() || !tool.input.accepts(&args) {
         return Err(invalid(tool, violations(tool, &args)));

@@ -126,16 +126,20 @@ impl Failure {
         self
     }
 
-    /// The chain of causes, outermost first, for the operator. Errors are somebody else's code: one that panics ends
-    /// the chain, and so does its length.
+    /// The chain of causes, outermost first, for the operator; each shortened, and no more than any chain has that ends.
     pub fn chain(&self) -> Vec<String> {
+        self.causes().iter().map(|cause| shorten(cause, LONGEST_CAUSE)).collect()
+    }
+
+    /// Errors are somebody else's code: one that panics ends the chain, and so does its length.
+    fn causes(&self) -> Vec<String> {
         let mut chain = Vec::new();
         let mut next: Option<&(dyn Error + 'static)> =
             self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source });
         while let Some(error) = next.take().filter(|_| chain.len() < MOST_CAUSES) {
             match caught(|| (error.to_string(), error.source())) {
                 Ok((text, source)) => {
-                    chain.push(shorten(&text, LONGEST_CAUSE));
+                    chain.push(text);
                     next = source;
                 }
                 Err(panic) => chain.push(format!("a cause that cannot be told: {panic}")),
@@ -144,9 +148,9 @@ impl Failure {
         chain
     }
 
-    /// Changes the causes, where there are any and `change` has another word for one.
+    /// Changes the causes, each seen whole, where `change` has another word for one.
     pub(crate) fn reword_causes(&mut self, change: impl Fn(&str) -> Option<String>) {
-        let told = self.chain();
+        let told = self.causes();
         let reworded: Vec<_> = told.iter().map(|cause| change(cause)).collect();
         if reworded.iter().any(Option::is_some) {
             let texts = reworded.into_iter().zip(told).map(|(other, told)| other.unwrap_or(told));
