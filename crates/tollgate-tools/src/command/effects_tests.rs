@@ -89,6 +89,136 @@ fn commands_from_elsewhere_ask_where_a_rule_tightens_commands() {
     }
 }
 
+/// Everything is allowed but one command, and each of these lines may run it.
+fn asked(lines: &[&str]) {
+    let rules = ["allow shell", "deny shell(git push *)"];
+    for line in lines {
+        assert_ne!(decided(&rules, line), Decision::Allow, "{line}");
+    }
+}
+
+#[test]
+fn a_command_in_a_part_that_is_not_understood_is_still_asked_about() {
+    asked(&[
+        "echo ${x:-`git push`}",
+        "echo \"${x:-`git push`}\"",
+        "echo ${x:-$(git push)}",
+        "echo `echo \\`git push\\``",
+        "cat <<EOF\n`git push`\nEOF",
+        "cat <<EOF\n$(git push)\nEOF",
+        "cat <<-EOF\n\t$(git push)\n\tEOF",
+        "cat <<-EOF\n\t`git push`\n\tEOF",
+        "cat <<A <<B\nx\nA\n`git push`\nB",
+    ]);
+}
+
+#[test]
+fn the_command_of_a_wrapper_is_found_whichever_of_its_options_take_a_value() {
+    asked(&[
+        "exec -a foo git push",
+        "flock -w 5 l git push",
+        "flock l -c 'git push'",
+        "strace -o f git push",
+        "watch -n 1 git push",
+        "/usr/bin/time -o f git push",
+        "/usr/bin/time -f %e git push",
+        "env -C . git push",
+        "setarch x86_64 git push",
+        "setarch x86_64 -R git push",
+        "bwrap --bind / / git push",
+        "xargs -a f git push",
+        "xargs -E x git push",
+        "xargs --arg-file f git push",
+        "xargs --process-slot-var x git push",
+        "xargs -I% git %",
+        "xargs -0I% git %",
+        "xargs --replace=% git %",
+        "env -S'git push'",
+        "env -vS 'git push'",
+        "env --split-string='git push'",
+        "bash -c -- 'git push'",
+        "bash -c -e 'git push'",
+        "bash -c -o posix 'git push'",
+        "trap -- 'git push' EXIT",
+        "fdfind . -Hx git push",
+        "fdfind . -HX git push",
+        "linux64 git push",
+        "i386 git push",
+        "x86_64 -R git push",
+        "choom -n 1 -- git push",
+        "capsh -- -c 'git push'",
+        "script -c 'git push'",
+        "script -qc 'git push' f",
+        "sudo -u bob git push",
+        "sudo -u bob timeout 5 git push",
+        "uv run git push",
+        "mise exec -- git push",
+        "docker exec -it c git push",
+        "tmux new -d 'git push'",
+        "hyperfine true 'git push'",
+        "echo 'git push' | at now",
+    ]);
+}
+
+#[test]
+fn what_git_runs_for_others_meets_the_rules_too() {
+    asked(&[
+        "git rebase -x 'git push' main",
+        "git rebase --exec='git push' main",
+        "git bisect run git push",
+        "git difftool -y -x 'git push'",
+        "git grep -O'git push' x",
+        "git submodule foreach 'git push'",
+        "git submodule foreach git push",
+        "git -c core.editor='git push' commit",
+        "git -ccore.editor='git push' commit",
+        "GIT_EDITOR='git push' git commit",
+        "GIT_EXTERNAL_DIFF='git push' git diff",
+        "export EDITOR='git push'; git commit",
+        "env EDITOR='git push' git commit",
+        "git -c include.path=x p",
+        "HOME=. git p",
+        "env HOME=. git p",
+        "env GIT_CONFIG_GLOBAL=x git p",
+        "GIT_CONFIG_GLOBAL=x git p",
+        "/usr/lib/git-core/git-push",
+        "git-push origin",
+    ]);
+}
+
+#[test]
+fn what_the_shell_counts_keeps_or_reads_later_meets_the_rules_too() {
+    asked(&[
+        "test -v 'a[$(git push)]'",
+        "[ -v 'a[$(git push)]' ]",
+        "[[ -v 'a[$(git push)]' ]]",
+        "[[ 'a[$(git push)]' -eq 1 ]]",
+        "let 'a[$(git push)]=1'",
+        "printf -v 'a[$(git push)]' x",
+        "read 'a[$(git push)]' <<< 1",
+        "x='a[$(git push)]'; [[ $x -eq 1 ]]",
+        "echo $((a[$(git push)]))",
+        "compgen -C 'git push'",
+        "compgen -W '$(git push)'",
+        "complete -C 'git push' x",
+        "mapfile -C 'git push' -c 1 x < f",
+        "PS4='$(git push)'; set -x; true",
+        "BASH_ENV=f bash -c true",
+        "env 'BASH_FUNC_ls%%=() { git push; }' bash -c ls",
+        "LESSOPEN='|git push' less f",
+        "hash -p /usr/bin/git ls; ls push",
+    ]);
+}
+
+#[test]
+fn a_script_that_the_line_writes_could_be_anything() {
+    asked(&[
+        "echo 'git push' > s; bash ./s",
+        "echo 'git push' > s.sh; . ./s.sh",
+        "echo 'git push' > ./s; chmod +x s; ./s",
+    ]);
+}
+
 #[test]
 fn nobody_is_asked_where_no_rule_could_mean_the_words() {
     let rules = ["allow shell", "deny shell(git push *)", "ask shell(rm -rf *)"];
@@ -109,6 +239,28 @@ fn nobody_is_asked_where_no_rule_could_mean_the_words() {
         "source env.sh",
         "eval echo hello",
         "env X=1 git status",
+        "git commit -m 'git push comes later; `rm` too, $(not run)'",
+        "git -c user.name='A B' commit -m x",
+        "git rebase -x 'cargo test' main",
+        "git bisect run cargo test",
+        "GIT_EDITOR=true git rebase --continue",
+        "GIT_SSH_COMMAND='ssh -i key' git pull",
+        "CC=clang make",
+        "sudo -u bob make install",
+        "flock -w 5 l make",
+        "strace -f -o f make",
+        "docker run --rm -it image make",
+        "uv run pytest -k 'a b'",
+        "cat > a <<'EOF'\n`git push`\nEOF\ncat > b <<'EOF'\n$(git push)\nEOF",
+        "cat > a <<EOF\n$x ${y:-z}\nEOF",
+        "echo \"${x:-$(date)}\"",
+        "python3 -c 'a[1]; print(\"git push\")'",
+        "gh pr create --body 'Use `git push`, do not'",
+        "xargs -n 1 -P 4 wc",
+        "find . -name '*.o' -exec wc {} +",
+        "fd -e rs -x wc",
+        "timeout -k 5 10 cargo test",
+        "nohup make > log 2>&1 &",
     ] {
         assert_eq!(decided(&rules, line), Decision::Allow, "{line}");
     }

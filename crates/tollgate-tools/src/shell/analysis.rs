@@ -39,7 +39,7 @@ pub fn analyse(command: &str) -> Analysis {
 }
 
 /// More scripts inside scripts than anyone writes.
-const MOST_SCRIPTS: usize = 5;
+pub(super) const MOST_SCRIPTS: usize = 5;
 
 /// The same for a script that stands in a word of another.
 pub(super) fn analyse_inside(command: &str, scripts: usize) -> Analysis {

@@ -1,6 +1,5 @@
 //! A simple command: variables before it, its words, its redirections.
 
-use tollgate::tool::Part;
 use tree_sitter::Node;
 
 use super::{
@@ -53,10 +52,12 @@ impl Walk<'_> {
         if !steering.is_empty() {
             // A rule that allows the command alone does not allow it with these.
             let shown = words.iter().map(|word| word.shown().to_owned());
+            self.steered_inside(node);
             // Git takes settings from variables too, and a setting can give a command another name.
-            let named = words[0].text().is_some_and(|name| name == "git" || name.ends_with("/git"));
-            if named && steering.iter().any(|text| text.starts_with("GIT_CONFIG")) {
-                self.unclear.push(vec![Part::Word("git".to_owned()), Part::Splits(String::new())]);
+            let leads =
+                |text: &String| text.split_once('=').is_some_and(|(name, _)| table::leads_to_settings(name));
+            if steering.iter().any(leads) {
+                self.git_by_another_name();
             }
             self.leaves.push(Leaf { words: steering.into_iter().chain(shown).collect() });
         }

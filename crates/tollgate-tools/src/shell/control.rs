@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Why, expand, table,
-    walk::Walk,
+    walk::{DEEPEST, Walk},
     word::{Value, Word, children},
 };
 
@@ -88,9 +88,13 @@ impl Walk<'_> {
     /// `name=value` on its own.
     pub(super) fn assignment(&mut self, node: Node<'_>) {
         match self.assigned(node) {
-            Err(why) => self.note(Err(why)),
+            Err(why) => {
+                self.note(Err(why));
+                self.look_inside(node);
+            }
             Ok((name, word)) => {
                 self.note(table::may_be_given(&name));
+                self.steered_by(&name, &word);
                 // Outside loops and branches what comes after has this value, unless another gives it one too.
                 let once = self.given.get(&name) == Some(&1) && self.at_the_top(node);
                 self.bind(&name, if once { word.value } else { unknown() });
@@ -131,6 +135,44 @@ impl Walk<'_> {
                 Ok((name_text, word))
             }
         }
+    }
+
+    /// True when something inside the node may give the variable a value.
+    pub(super) fn gives(&self, node: Node<'_>, name: &str) -> bool {
+        let here = match node.kind() {
+            "variable_assignment" => node.child_by_field_name("name"),
+            "for_statement" => node.child_by_field_name("variable"),
+            // `read` and its like name it among their words.
+            "word" => Some(node),
+            _ => None,
+        };
+        here.is_some_and(|here| self.slice(here) == name)
+            || children(node).filter(Node::is_named).any(|child| self.gives(child, name))
+    }
+
+    /// Counts what gives variables a value.
+    pub(super) fn count(&mut self, node: Node<'_>) {
+        if self.depth > DEEPEST * 4 {
+            return;
+        }
+        self.depth += 1;
+        let name = match node.kind() {
+            "variable_assignment" => node.child_by_field_name("name"),
+            "for_statement" => node.child_by_field_name("variable"),
+            "command" => {
+                // `read` and its like give values to names among their words.
+                for word in children(node).filter(|child| child.kind() == "word") {
+                    *self.given.entry(self.slice(word).to_owned()).or_default() += 1;
+                }
+                None
+            }
+            _ => None,
+        };
+        if let Some(name) = name {
+            *self.given.entry(self.slice(name).to_owned()).or_default() += 1;
+        }
+        children(node).filter(Node::is_named).for_each(|child| self.count(child));
+        self.depth -= 1;
     }
 
     /// True when nothing but lines stands around the node.

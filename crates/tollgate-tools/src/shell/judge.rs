@@ -41,6 +41,7 @@ impl Walk<'_> {
     /// A program that starts the one in its words.
     fn wrapped(&mut self, words: &[Word], found: wrapper::Unwrapped<'_>) -> Result<(), Why> {
         self.filled(words, &found);
+        self.started(words, &found);
         match found {
             wrapper::Unwrapped::Transparent { inner, outside } => {
                 let judged = self.judge(inner);

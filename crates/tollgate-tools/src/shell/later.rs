@@ -3,6 +3,8 @@
 use tollgate::tool::Part;
 
 use super::{
+    perhaps::counts_a_command,
+    table,
     walk::Walk,
     word::{Value, Word},
     wrapper::{self, Unwrapped},
@@ -13,10 +15,86 @@ impl Walk<'_> {
     pub(super) fn only_known_later(&mut self, name: &str, words: &[Word]) {
         let own = name.rsplit('/').next().unwrap_or(name);
         if is_fed(own, words) {
-            self.unclear.push(Vec::new());
+            self.anything();
         }
-        if own == "git" && renames(words) {
-            self.unclear.push(vec![Part::Word(own.to_owned()), Part::Splits(String::new())]);
+        if table::takes_names(own) && words.iter().filter_map(Word::text).any(counts_a_command) {
+            self.anything();
+        }
+        if own == "git" {
+            self.through_git(words);
+        } else if let Some(sub) = own.strip_prefix("git-").filter(|sub| !sub.is_empty()) {
+            let named = ["git", sub].map(|word| Part::Word(word.to_owned()));
+            self.unclear.push(named.into_iter().chain(words.iter().map(Word::part)).collect());
+        }
+        if table::find(own).is_none() {
+            self.after_signs(words);
+        }
+    }
+
+    /// What git runs for others: settings that name a command, and commands of its own that take one.
+    fn through_git(&mut self, words: &[Word]) {
+        if renames(words) {
+            self.git_by_another_name();
+        }
+        for (at, word) in words.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|at| words[at].text());
+            let attached = word.text().and_then(|text| text.strip_prefix("-c"));
+            let setting = if before == Some("-c") { word.text() } else { attached };
+            if let Some((_, value)) = setting.and_then(|setting| setting.split_once('=')) {
+                self.perhaps_script(&Word::fixed(value));
+            }
+        }
+        let sub =
+            words.iter().position(|word| word.text().is_some_and(|text| table::GIT_RUNS.contains(&text)));
+        let Some(rest) = sub.map(|at| &words[at + 1..]) else { return };
+        for (at, word) in rest.iter().enumerate() {
+            match word.text() {
+                Some(text) if text.starts_with('-') => {
+                    let value =
+                        text.split_once('=').map_or(text.get(2..).unwrap_or_default(), |(_, value)| value);
+                    self.perhaps_script(&Word::fixed(value));
+                }
+                Some("run" | "foreach") => self.perhaps_command(&rest[at + 1..]),
+                Some(text) if text.contains(' ') => self.perhaps_script(word),
+                _ => {}
+            }
+        }
+    }
+
+    /// Git may take its settings, and with them names for its commands, from where nobody looked.
+    pub(super) fn git_by_another_name(&mut self) {
+        self.unclear.push(vec![Part::Word("git".to_owned()), Part::Splits(String::new())]);
+    }
+
+    /// What a program that is not known may start: the words after `--`, `exec` and `run`.
+    fn after_signs(&mut self, words: &[Word]) {
+        let sign = |word: &Word| matches!(word.text(), Some("--" | "exec" | "run"));
+        let Some(at) = words.iter().position(sign) else { return };
+        for at in wrapper::ways("", &words[at + 1..]).into_iter().map(|way| at + 1 + way) {
+            self.perhaps_command(&words[at..]);
+        }
+    }
+
+    /// Notes what a wrapper starts where that is not the command that was found in its words, and what steers it.
+    pub(super) fn started(&mut self, words: &[Word], found: &Unwrapped<'_>) {
+        let own = words[0].shown().rsplit('/').next().unwrap_or_default().to_owned();
+        let rest = &words[1..];
+        let (Unwrapped::Opaque { inner, .. } | Unwrapped::Transparent { inner, .. }) = found else { return };
+        let passed = &rest[..rest.len() - inner.len()];
+        if own == "env" {
+            let splits = |text: &str| text.starts_with("--s") || (is_cluster(text) && text.contains('S'));
+            if passed.iter().filter_map(Word::text).any(splits) {
+                self.anything();
+            }
+            self.steered_by_words(passed);
+            let led =
+                |text: &str| text.split_once('=').is_some_and(|(name, _)| table::leads_to_settings(name));
+            if passed.iter().filter_map(Word::text).any(led) {
+                self.git_by_another_name();
+            }
+        }
+        if matches!(found, Unwrapped::Opaque { .. }) && !matches!(own.as_str(), "find" | "fd" | "fdfind") {
+            self.every_way(&own, rest, inner);
         }
     }
 
@@ -42,7 +120,8 @@ impl Walk<'_> {
             self.unclear.push(Vec::new());
             return;
         }
-        let filled = |word: &Word| match word.text().and_then(|text| text.split_once("{}")) {
+        let Some(sign) = replaced(&own, &words[1..words.len() - inner.len()]) else { return self.anything() };
+        let filled = |word: &Word| match word.text().and_then(|text| text.split_once(sign)) {
             Some((before, _)) => Part::Begins(before.to_owned()),
             None => word.part(),
         };
@@ -69,6 +148,26 @@ impl Word {
     }
 }
 
+/// What a program puts what it found in the place of; `None` where that is not clear.
+fn replaced<'w>(own: &str, options: &'w [Word]) -> Option<&'w str> {
+    let mut sign = "{}";
+    for (at, word) in options.iter().enumerate().filter(|_| own == "xargs") {
+        let text = word.text()?;
+        match text.strip_prefix("-I").or_else(|| text.strip_prefix("--replace=")) {
+            Some("") => sign = options.get(at + 1)?.text()?,
+            Some(attached) => sign = attached,
+            None if is_cluster(text) && text.contains(['I', 'i']) => return None,
+            None => {}
+        }
+    }
+    Some(sign)
+}
+
+/// Short options in one word.
+fn is_cluster(text: &str) -> bool {
+    text.starts_with('-') && !text.starts_with("--")
+}
+
 /// `[…]` as `*`: what it could be, and more.
 fn without_classes(names: &str) -> String {
     let mut plain = String::new();
@@ -85,13 +184,26 @@ fn without_classes(names: &str) -> String {
 fn is_fed(own: &str, words: &[Word]) -> bool {
     let unknown = |word: &Word| word.text().is_none();
     match own {
-        "eval" => words.iter().any(unknown),
-        "trap" => words.first().is_some_and(unknown),
+        "eval" | "trap" => words.iter().any(unknown),
         "alias" => words.iter().any(|word| word.text().is_none_or(|text| text.contains('='))),
+        // They run a command at each turn, or later.
+        "compgen" | "complete" | "bind" | "fc" | "at" | "batch" | "crontab" => !words.is_empty(),
+        "mapfile" | "readarray" => has(words, 'C'),
+        "hash" => has(words, 'p'),
+        "enable" => has(words, 'f'),
+        // `-x` alone is a wrapper's; here it stands among others.
+        "fd" | "fdfind" => words.iter().filter_map(Word::text).any(|text| {
+            text.starts_with("--exec=") || (is_cluster(text) && text.len() > 2 && text.contains(['x', 'X']))
+        }),
         "source" | "." => words.first().is_some_and(|word| word.text().is_none_or(is_input)),
         _ if wrapper::is_shell(own) => is_fed_shell(own, words),
         _ => false,
     }
+}
+
+/// True where a short option stands among the words, or what is not known.
+fn has(words: &[Word], letter: char) -> bool {
+    words.iter().any(|word| word.text().is_none_or(|text| is_cluster(text) && text.contains(letter)))
 }
 
 /// A shell that reads its commands from its input, or from a word nobody knows yet.
@@ -105,7 +217,7 @@ fn is_fed_shell(own: &str, words: &[Word]) -> bool {
     while let Some(word) = words.get(at) {
         let Some(text) = word.text() else { return true };
         if wrapper::is_script_flag(text) {
-            return words.get(at + 1).is_none_or(|script| script.text().is_none());
+            return wrapper::script_after(&words[at + 1..]).is_none_or(|script| script.text().is_none());
         }
         if text == "-" || !text.starts_with(['-', '+']) {
             return own == "su" || is_input(text);
@@ -123,11 +235,11 @@ fn is_input(path: &str) -> bool {
     path == "-" || path.starts_with("/dev/") || path.starts_with("/proc/")
 }
 
-/// `git -c alias.x=push x`.
+/// `git -c alias.x=push x`, and settings from a file that nobody looked into.
 fn renames(words: &[Word]) -> bool {
     words.iter().filter_map(Word::text).any(|text| {
         let text = text.to_ascii_lowercase();
         let setting = text.strip_prefix("-c").unwrap_or(&text);
-        setting.starts_with("alias.") || text.starts_with("--config-env")
+        setting.starts_with("alias.") || setting.starts_with("include") || text.starts_with("--config-env")
     })
 }

@@ -20,6 +20,7 @@ mod redirect;
 mod condition;
 mod judge;
 mod later;
+mod perhaps;
 mod wrapper;
 mod options;
 mod reach;

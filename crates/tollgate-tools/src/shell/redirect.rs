@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Why, expand,
+    perhaps::substitutions,
     walk::Walk,
     word::{Value, children},
 };
@@ -30,6 +31,9 @@ impl Walk<'_> {
         };
         if let Err(why) = found {
             self.note(Err(why));
+            if node.kind() != "heredoc_redirect" {
+                self.look_inside(node);
+            }
         }
     }
 
@@ -117,23 +121,24 @@ impl Walk<'_> {
                     }
                     self.statement(child);
                 }
-                other => return Err(odd(&format!("`{other}` in it"))),
+                other => return Err(self.misread(odd(&format!("`{other}` in it")))),
             }
         }
-        let (Some(start), Some(end)) = (start, end) else { return Err(odd("no end")) };
+        let (Some(start), Some(end)) = (start, end) else { return Err(self.misread(odd("no end"))) };
         let (word, source) = (self.slice(start), self.source());
         let bare = word.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
         let bare = bare.or_else(|| word.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')));
         let quoted = bare.is_some();
         let mark = bare.unwrap_or(word);
         if mark.is_empty() || !mark.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return Err(odd("an odd end mark"));
-        }
-        if source.matches("<<").count() > 1 {
-            return Err(odd("another one"));
+            return Err(self.misread(odd("an odd end mark")));
         }
         let first = source[start.end_byte()..].find('\n').map(|at| start.end_byte() + at + 1);
-        let first = first.ok_or_else(|| odd("no lines"))?;
+        let Some(first) = first else { return Err(self.misread(odd("no lines"))) };
+        let line = source[..start.start_byte()].rfind('\n').map_or(0, |at| at + 1);
+        if source[line..first].matches("<<").count() > 1 {
+            return Err(self.misread(odd("another one on the same line")));
+        }
         let mut at = first;
         for line in source[first..].split_inclusive('\n') {
             let bare = line.strip_suffix('\n').unwrap_or(line);
@@ -144,20 +149,28 @@ impl Walk<'_> {
                 if !agrees
                     || body.is_some_and(|body| body.start_byte() < first || body.end_byte() > at + skipped)
                 {
-                    return Err(odd("an end that is not clear"));
+                    return Err(self.misread(odd("an end that is not clear")));
                 }
                 let lines = &source[first..at];
-                return if quoted || expand::only_values(lines) {
-                    Ok(())
-                } else {
-                    if let Some(body) = body {
-                        self.look_inside(body);
+                if !quoted && !expand::only_values(lines) {
+                    let before = self.leaves.len();
+                    body.into_iter().for_each(|body| self.look_inside(body));
+                    if substitutions(lines) > self.leaves.len() - before {
+                        self.anything();
                     }
-                    Err(odd("expansions"))
-                };
+                    return Err(odd("expansions"));
+                }
+                // Each is found where it is; but that several only read is not said of any.
+                return if source.matches("<<").count() > 1 { Err(odd("another one")) } else { Ok(()) };
             }
             at += line.len();
         }
-        Err(odd("no end"))
+        Err(self.misread(odd("no end")))
+    }
+
+    /// Where its end may be another one, its lines may be commands.
+    fn misread(&mut self, why: Why) -> Why {
+        self.anything();
+        why
     }
 }

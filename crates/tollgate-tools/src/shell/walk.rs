@@ -25,7 +25,7 @@ pub(super) struct Walk<'s> {
     pub(super) given: HashMap<String, usize>,
     /// The folders the next command may run in; empty when that is not known.
     pub(super) folders: Vec<String>,
-    depth: usize,
+    pub(super) depth: usize,
     /// How many loops the walk stands in.
     pub(super) loops: usize,
     /// How many scripts in words the line stands in.
@@ -33,7 +33,7 @@ pub(super) struct Walk<'s> {
 }
 
 /// Deeper nesting than anyone writes by hand.
-const DEEPEST: usize = 40;
+pub(super) const DEEPEST: usize = 40;
 /// More folders than a line needs to be understood.
 const MOST_FOLDERS: usize = 8;
 
@@ -65,6 +65,9 @@ impl<'s> Walk<'s> {
         }
         for list in [&mut self.reads, &mut self.writes, &mut self.hosts] {
             unique(list);
+        }
+        if self.runs_what_it_wrote() {
+            self.anything();
         }
         unique(&mut self.leaves);
         unique(&mut self.unclear);
@@ -128,6 +131,7 @@ impl<'s> Walk<'s> {
         if self.depth > DEEPEST {
             self.note(Err(Why::Grammar("so deep a nesting".to_owned())));
             self.leaves.push(Leaf::default());
+            self.anything();
         } else {
             self.known(node);
         }
@@ -162,6 +166,7 @@ impl<'s> Walk<'s> {
                 self.note(Err(Why::Grammar(format!("a {words}"))));
                 self.leaves.push(Leaf::default());
                 self.look_inside(node);
+                self.steered_inside(node);
             }
         }
     }
@@ -291,59 +296,6 @@ impl<'s> Walk<'s> {
 
     pub(super) fn unbind(&mut self, name: &str) {
         self.bindings.remove(name);
-    }
-
-    /// Commands inside a part that is not known: rules about them still want to see them.
-    pub(super) fn look_inside(&mut self, node: Node<'_>) {
-        if self.depth > DEEPEST {
-            return;
-        }
-        self.depth += 1;
-        for child in children(node).filter(Node::is_named) {
-            match child.kind() {
-                "command" | "redirected_statement" | "pipeline" | "list" => self.statement(child),
-                _ => self.look_inside(child),
-            }
-        }
-        self.depth -= 1;
-    }
-
-    /// True when something inside the node may give the variable a value.
-    pub(super) fn gives(&self, node: Node<'_>, name: &str) -> bool {
-        let here = match node.kind() {
-            "variable_assignment" => node.child_by_field_name("name"),
-            "for_statement" => node.child_by_field_name("variable"),
-            // `read` and its like name it among their words.
-            "word" => Some(node),
-            _ => None,
-        };
-        here.is_some_and(|here| self.slice(here) == name)
-            || children(node).filter(Node::is_named).any(|child| self.gives(child, name))
-    }
-
-    /// Counts what gives variables a value.
-    fn count(&mut self, node: Node<'_>) {
-        if self.depth > DEEPEST * 4 {
-            return;
-        }
-        self.depth += 1;
-        let name = match node.kind() {
-            "variable_assignment" => node.child_by_field_name("name"),
-            "for_statement" => node.child_by_field_name("variable"),
-            "command" => {
-                // `read` and its like give values to names among their words.
-                for word in children(node).filter(|child| child.kind() == "word") {
-                    *self.given.entry(self.slice(word).to_owned()).or_default() += 1;
-                }
-                None
-            }
-            _ => None,
-        };
-        if let Some(name) = name {
-            *self.given.entry(self.slice(name).to_owned()).or_default() += 1;
-        }
-        children(node).filter(Node::is_named).for_each(|child| self.count(child));
-        self.depth -= 1;
     }
 }
 

@@ -43,54 +43,6 @@ const TRANSPARENT: &[Wrapper] = &[
     },
 ];
 
-/// Wrappers that change more than how long something may take, with how many words stand before the inner command.
-const OPAQUE: &[(&str, usize)] = &[
-    ("sudo", 0),
-    ("doas", 0),
-    ("nohup", 0),
-    ("setsid", 0),
-    ("exec", 0),
-    ("coproc", 0),
-    ("xargs", 0),
-    ("parallel", 0),
-    ("watch", 0),
-    ("strace", 0),
-    ("ltrace", 0),
-    ("chroot", 1),
-    ("unshare", 0),
-    ("nsenter", 0),
-    ("flock", 1),
-    ("chrt", 1),
-    ("taskset", 1),
-    ("setarch", 0),
-    ("busybox", 0),
-    ("toybox", 0),
-    ("entr", 0),
-    ("faketime", 1),
-    ("caffeinate", 0),
-    ("proot", 0),
-    ("fakeroot", 0),
-    ("eatmydata", 0),
-    ("catchsegv", 0),
-    ("valgrind", 0),
-    ("perf", 1),
-    ("hyperfine", 0),
-    ("bwrap", 0),
-    ("firejail", 0),
-    ("runuser", 0),
-    ("setpriv", 0),
-    ("prlimit", 0),
-    ("systemd-run", 0),
-    ("dbus-run-session", 0),
-    ("xvfb-run", 0),
-    ("npx", 0),
-    ("bunx", 0),
-    ("pnpx", 0),
-    ("uvx", 0),
-];
-const SHELLS: &[&str] =
-    &["sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "ash", "rbash", "su", "csh", "tcsh"];
-
 /// The command inside, where `name` is a wrapper.
 pub(super) fn unwrap<'a>(name: &str, words: &'a [Word]) -> Option<Unwrapped<'a>> {
     let own = name.rsplit('/').next().unwrap_or(name);
@@ -110,17 +62,20 @@ pub(super) fn unwrap<'a>(name: &str, words: &'a [Word]) -> Option<Unwrapped<'a>>
         "env" => return Some(env(words, trusted)),
         "find" | "fd" | "fdfind" => return executes(words).map(opaque),
         "eval" => return Some(joined(words, own)),
-        "trap" => return Some(script(words.first(), own)),
+        "trap" => {
+            let ended = usize::from(words.first().and_then(Word::text) == Some("--"));
+            return Some(script(words.get(ended), own));
+        }
         _ => {}
     }
     if is_shell(own) {
         let at = words.iter().position(|word| word.text().is_some_and(is_script_flag))?;
-        return Some(script(words.get(at + 1), own));
+        return Some(script(script_after(&words[at + 1..]), own));
     }
     if own == "xargs" {
         return Some(xargs(words));
     }
-    let (_, before) = OPAQUE.iter().find(|(wrapper, _)| *wrapper == own)?;
+    let (_, before) = table::OPAQUE.iter().find(|(wrapper, _)| *wrapper == own)?;
     if let [only] = words
         && matches!(only.text(), Some("--version" | "--help"))
     {
@@ -131,12 +86,58 @@ pub(super) fn unwrap<'a>(name: &str, words: &'a [Word]) -> Option<Unwrapped<'a>>
 
 /// A program that runs commands as this shell does.
 pub(super) fn is_shell(own: &str) -> bool {
-    SHELLS.contains(&own)
+    table::SHELLS.contains(&own)
 }
 
 /// `-c`, alone or among others.
 pub(super) fn is_script_flag(text: &str) -> bool {
     text.starts_with('-') && !text.starts_with("--") && text.contains('c')
+}
+
+/// The script of a shell that was given `-c`: the first word that is no option, nor the value of one.
+pub(super) fn script_after(words: &[Word]) -> Option<&Word> {
+    let mut at = 0;
+    while let Some(text) = words.get(at).and_then(Word::text) {
+        match text {
+            "-o" | "+o" | "-O" | "+O" => at += 2,
+            _ if text.starts_with(['-', '+']) && text.len() > 1 => at += 1,
+            _ => break,
+        }
+    }
+    words.get(at)
+}
+
+/// Where the command inside may begin, whichever of the options take a value, or two.
+pub(super) fn ways(own: &str, words: &[Word]) -> Vec<usize> {
+    let listed = TRANSPARENT.iter().map(|wrapper| (wrapper.name, wrapper.before));
+    let mut before = table::OPAQUE.iter().copied().chain(listed);
+    let before = before.find(|(name, _)| *name == own).map_or(0, |(_, before)| before);
+    let most = if own == "bwrap" { 2 } else { 1 };
+    let (mut reached, mut found) = (vec![(0, before)], Vec::new());
+    let mut at = 0;
+    while let Some((here, left)) = reached.get(at).copied() {
+        at += 1;
+        let Some(word) = words.get(here) else { continue };
+        let text = word.text().unwrap_or("-");
+        let next = if text.starts_with(['-', '+']) && !text.contains('=') && text != "--" {
+            (0..=most).map(|values| (here + 1 + values, left)).collect()
+        } else if text.starts_with('-') || text.contains('=') {
+            vec![(here + 1, left)]
+        } else if left > 0 {
+            vec![(here + 1, left - 1)]
+        } else {
+            found.push(here);
+            continue;
+        };
+        for state in next {
+            if !reached.contains(&state) {
+                reached.push(state);
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// All words, as `eval` reads them.
