@@ -88,7 +88,7 @@ impl HeldLauncher {
         let own = self.own.iter().filter(|own| self.roots.iter().any(|root| own.starts_with(root)));
         let own: Vec<_> = own.cloned().collect();
         let hidden = if self.sandbox.hides(self.confined) {
-            Hidden { found: Vec::new(), own }
+            Hidden { own, ..Hidden::default() }
         } else {
             Hidden::default()
         };

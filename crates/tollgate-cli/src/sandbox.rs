@@ -90,11 +90,24 @@ fn required(environment: &Environment) -> Result<Option<Level>, Fault> {
     Ok(Some(level))
 }
 
-/// What commands and searches may read of what nobody named: no more than the rules say of reading one file, as they are
-/// when the call is made and for whoever makes it.
+/// What commands and searches may read, and change, of what nobody named: no more than the rules say of one file, as they
+/// are when the call is made and for whoever makes it.
 pub(crate) fn guard(config: &Config) -> Guard {
-    let policy = config.policy.clone();
-    Guard::new(move || policy.denies_reading(), reading(&config.policy)).with_own(config.own())
+    let (reads, writes) = (config.policy.clone(), config.policy.clone());
+    Guard::new(move || reads.denies_reading(), reading(&config.policy))
+        .closing(move || writes.denies_writing(), closed(&config.policy))
+        .with_own(config.own())
+}
+
+/// Whether a rule denies a command to change one file.
+fn closed(policy: &Layers) -> impl Fn(&Scope, &Path) -> bool + Send + Sync + use<> {
+    let policy = policy.clone();
+    let shell = ToolSpec::new("shell", "", json!({"type": "object"})).ok();
+    move |scope, path| {
+        let Some(shell) = &shell else { return true };
+        let effects = Effects::writing().writes(path);
+        policy.decide(&Query::new(shell, &Value::Null, &effects, scope)).decision == Decision::Deny
+    }
 }
 
 fn reading(policy: &Layers) -> impl Fn(&Scope, &Path) -> Reading + Send + Sync + use<> {

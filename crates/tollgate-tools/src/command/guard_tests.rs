@@ -40,7 +40,8 @@ impl World {
         let scope = Scope::new(Run::builder("guard").build(), workspace);
         let guard = Guard::new(|| true, says);
         let hidden = guard.hidden(&analyse(line), confined, &self.1, &scope, None).unwrap();
-        hidden.iter().map(|path| path.strip_prefix(&self.1).unwrap().display().to_string()).collect()
+        let shown = |path: &PathBuf| path.strip_prefix(&self.1).unwrap_or(path).display().to_string();
+        hidden.found.iter().map(shown).collect()
     }
 }
 

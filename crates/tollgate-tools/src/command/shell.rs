@@ -15,7 +15,13 @@ use tollgate::{
     tool::{Interrupt, Timeouts},
 };
 
-use super::{Lasts, Shell, effects, job::Job, words};
+use super::{
+    Lasts, Shell,
+    doubts::{self, Line},
+    effects,
+    job::Job,
+    words,
+};
 use crate::{
     blocking::off_thread,
     builtin::builtin,
@@ -109,14 +115,19 @@ impl Tool for ShellTool {
                 "nothing confines a command on this machine, so each one needs a yes".to_owned(),
             );
         }
-        let confined = confined(&analyse(&args.command), args);
-        if shell.sandbox.hides(confined) {
-            return Opinion::Abstain;
+        let analysis = analyse(&args.command);
+        let confined = confined(&analysis, args);
+        let folder = scope.cwd().join(args.cwd.as_deref().unwrap_or("."));
+        let line =
+            Line { analysis: &analysis, confined, folder: &folder, home: shell.home.as_deref(), scope };
+        let doubt = doubts::about(&line, &shell.guard);
+        if !matches!(doubt, Opinion::Abstain) || shell.sandbox.hides(confined) {
+            return doubt;
         }
         match shell.guard.forbidden(scope) {
             Ok(denied) if denied.is_empty() => Opinion::Abstain,
             Ok(denied) => Opinion::Ask(format!(
-                "the sandbox of this machine cannot keep {} from a command that does more than read",
+                "the sandbox of this machine cannot keep a command that does more than read from {}",
                 words::some(&denied, scope.cwd())
             )),
             Err(error) => Opinion::Ask(format!("what a rule keeps from being read is not known: {error}")),
@@ -129,13 +140,10 @@ impl Tool for ShellTool {
         let only_reads = confined == Confined::Reading;
         let folder = cx.cwd().join(args.cwd.as_deref().unwrap_or("."));
         let hidden = self.0.hidden(&analysis, confined, &folder, cx).await?;
-        let kept = (!hidden.is_empty()).then(|| words::some(&hidden, cx.cwd()));
+        let mut notes = kept(&hidden, cx.cwd());
         let launch = self.0.launch(&args.command, &analysis, folder, cx, (confined, hidden))?;
         let job = Job::start(launch, &args.command).await.map_err(|error| not_started(&error))?;
         let job = Arc::new(job);
-        let kept =
-            kept.map(|kept| format!("Kept from the command, because a rule or their name says so: {kept}."));
-        let mut notes: Vec<String> = kept.into_iter().collect();
         if args.background {
             let number = self.0.jobs.keep(job.clone());
             notes.push(format!("It runs as job {number}. {}", self.0.lasts.reached()));
@@ -188,16 +196,16 @@ impl Lasts {
 }
 
 impl Shell {
-    /// What this command must not read although it reads where that is.
+    /// What this command must not read, or change, although it is where that is.
     async fn hidden(
         &self,
         analysis: &Analysis,
         confined: Confined,
         folder: &Path,
         scope: &Scope,
-    ) -> Result<Vec<PathBuf>, Failure> {
+    ) -> Result<Hidden, Failure> {
         if self.guard.is_quick(analysis, confined) || !self.sandbox.hides(confined) {
-            return Ok(Vec::new());
+            return Ok(self.guard.always(scope));
         }
         let (guard, home, analysis) = (self.guard.clone(), self.home.clone(), analysis.clone());
         let (folder, scope) = (folder.to_owned(), scope.clone());
@@ -217,7 +225,7 @@ impl Shell {
         analysis: &Analysis,
         folder: PathBuf,
         cx: &Cx,
-        (confined, hidden): (Confined, Vec<PathBuf>),
+        (confined, hidden): (Confined, Hidden),
     ) -> Result<Launch, Failure> {
         let mut environment = self.environment.clone();
         let path = searched(environment.get("PATH").unwrap_or_default(), cx.roots(), confined);
@@ -231,7 +239,6 @@ impl Shell {
         let line = format!("{}{command}", self.sandbox.limits());
         let launch = Launch::new("bash", ["--noprofile", "--norc", "-c", &line]);
         let launch = launch.folder(folder).environment(environment);
-        let hidden = Hidden { found: hidden, own: self.guard.own_in(cx.roots()) };
         match self.sandbox.hiding(cx.roots(), confined, hidden) {
             Ok(Some(wrapper)) => Ok(launch.wrapper(wrapper)),
             Ok(None) => Ok(launch),
@@ -265,6 +272,16 @@ fn searched(path: &OsStr, roots: &[PathBuf], confined: Confined) -> OsString {
     let wanted =
         |folder: &PathBuf| folder.is_absolute() && (confined == Confined::Writing || !inside(folder));
     std::env::join_paths(std::env::split_paths(path).filter(wanted)).unwrap_or_default()
+}
+
+/// What the command was kept from, in words.
+fn kept(hidden: &Hidden, folder: &Path) -> Vec<String> {
+    let told = [
+        (&hidden.found, "Kept from the command, because a rule or their name says so"),
+        (&hidden.closed, "Closed to changes by the command, because a rule says so"),
+    ];
+    let told = told.into_iter().filter(|(paths, _)| !paths.is_empty());
+    told.map(|(paths, what)| format!("{what}: {}.", words::some(paths, folder))).collect()
 }
 
 fn not_started(error: &LaunchError) -> Failure {

@@ -103,7 +103,8 @@ impl Bubble {
             words.say(&[&own, root, root]);
         }
         if *confined == Confined::Writing {
-            for path in roots.iter().flat_map(|root| protected(root)) {
+            let closed = hidden.closed.iter().filter(|path| path.exists()).cloned();
+            for path in roots.iter().flat_map(|root| protected(root)).chain(closed) {
                 words.say(&[&"--ro-bind", &path, &path]);
             }
         }

@@ -39,6 +39,7 @@ mod blame;
 mod config;
 
 pub use config::SandboxConfig;
+pub(crate) use places::settings_at;
 
 /// Takes away the placeholders that commands left in these roots whose program was ended in their middle. A few looks
 /// at names where there are none; what a running command needs, and every file of anybody's, stays.
@@ -103,13 +104,15 @@ impl Walls {
 pub struct Hidden {
     /// Files and folders that are there.
     pub found: Vec<PathBuf>,
+    /// Files and folders that are there and can be read, and that a command which does more must not change.
+    pub closed: Vec<PathBuf>,
     /// Folders of Tollgate's own, whether they are there or not.
     pub own: Vec<PathBuf>,
 }
 
 impl Hidden {
     fn is_empty(&self) -> bool {
-        self.found.is_empty() && self.own.is_empty()
+        self.found.is_empty() && self.own.is_empty() && self.closed.is_empty()
     }
 
     fn all(&self) -> Vec<PathBuf> {
@@ -293,7 +296,7 @@ impl Sandbox {
         })
     }
 
-    /// Whether a command of this kind can be kept from reading files beneath the roots.
+    /// Whether a command of this kind can be kept from files beneath the roots.
     pub fn hides(&self, confined: Confined) -> bool {
         match self.level() {
             Level::L1 => false,

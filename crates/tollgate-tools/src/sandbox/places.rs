@@ -129,3 +129,18 @@ pub(super) fn tool_chains() -> Vec<PathBuf> {
         |home: PathBuf| TOOL_CHAINS.iter().map(move |name| home.join(name)).filter(|path| path.exists());
     home.map(below).into_iter().flatten().collect()
 }
+
+/// Settings of the system that lie at this place or below it, each as it really is. Not what only tells about processes
+/// and devices, and not what is a program's.
+pub(crate) fn settings_at(place: &Path) -> Vec<PathBuf> {
+    let settings =
+        SETTINGS.iter().map(Path::new).filter(|one| !matches!(one.to_str(), Some("/proc" | "/sys")));
+    let at = settings.filter_map(|one| {
+        if one.starts_with(place) {
+            one.canonicalize().ok()
+        } else {
+            place.starts_with(one).then(|| place.to_owned())
+        }
+    });
+    at.filter(|path| !PROGRAMS.iter().any(|program| path.starts_with(program))).collect()
+}

@@ -12,7 +12,6 @@ const SETTINGS: &[(&str, &str)] = &[
     ("core.sshCommand", "false"),
     ("core.gitProxy", ""),
     ("core.alternateRefsCommand", "false"),
-    ("diff.external", ""),
     ("diff.autoRefreshIndex", "false"),
     ("interactive.diffFilter", ""),
     ("credential.helper", ""),

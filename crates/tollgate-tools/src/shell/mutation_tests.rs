@@ -66,10 +66,8 @@ fn an_abbreviated_option_is_another_option() {
         for program in
             programs.iter().filter(|program| program.freedom != table::Freedom::Pure && program.raw.is_none())
         {
-            let longs = program
-                .options
-                .split_ascii_whitespace()
-                .map(|entry| entry.trim_end_matches(['=', '?', '+', 'r', '2']));
+            let longs =
+                program.options.split_ascii_whitespace().map(|entry| entry.split(['=', '?']).next().unwrap());
             for long in longs.filter(|long| long.starts_with("--") && long.len() > 5 && long.is_ascii()) {
                 let short = &long[..long.len() - 1];
                 if program.option(short).is_none() {

@@ -198,8 +198,10 @@ impl<'w> Reader<'_, 'w> {
     }
 
     fn take(&mut self, name: &'static str, takes: Takes, attached: Option<String>) -> Result<(), Why> {
+        let number = || self.words.get(self.at).and_then(Word::text).is_some_and(is_number);
         let count = match takes {
             Takes::Nothing | Takes::Perhaps => 0,
+            Takes::Number => usize::from(number()),
             Takes::One | Takes::Path | Takes::OneIfThere => 1,
             Takes::Two | Takes::TwoPath => 2,
         };
@@ -222,4 +224,8 @@ impl<'w> Reader<'_, 'w> {
         self.parsed.options.push(Given { name, values, reads });
         Ok(())
     }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

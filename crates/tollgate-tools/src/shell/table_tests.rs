@@ -28,7 +28,7 @@ fn every_option_is_written_in_full_and_once() {
             let end = entry.find(['=', '?']).unwrap_or(entry.len());
             let (option, takes) = entry.split_at(end);
             assert!(option.starts_with('-') && option.len() > 1, "{name}: {entry}");
-            assert!(["", "=", "=r", "=2", "=2r", "=+", "?"].contains(&takes), "{name}: {entry}");
+            assert!(["", "=", "=r", "=2", "=2r", "=+", "=n", "?"].contains(&takes), "{name}: {entry}");
             assert!(program.option(option).is_some(), "{name}: {entry} is not found again");
             assert!(seen.insert(option), "{name}: {option} stands twice");
         }
@@ -106,6 +106,8 @@ fn options_that_write_run_or_talk_are_absent() {
         ),
         ("git cat-file", "--textconv --filters --path"),
         ("git hash-object", "-w"),
+        ("git diff-files", "--output -L --decorate-refs"),
+        ("git stash show", "--output -L --decorate-refs"),
         ("git clean", "-f --force -i --interactive"),
         ("git apply", "--apply --index --cached -3 --3way --intent-to-add --reject"),
         ("git symbolic-ref", "-d --delete -m"),

@@ -194,13 +194,13 @@ fn env(words: &[Word], trusted: bool) -> Unwrapped<'_> {
     let program =
         table::Program { options: "-i -u= -0 --ignore-environment --unset= --null", ..table::program("env") };
     let opaque = |inner, why| Unwrapped::Opaque { inner, why };
-    let mut at = match Parsed::until_operand(&program, "env", words) {
-        Ok((_, at)) => at,
+    let (given, mut at) = match Parsed::until_operand(&program, "env", words) {
+        Ok(read) => read,
         Err(why) => return opaque(after_options(words, 0), why),
     };
-    if words.get(at).and_then(Word::text) == Some("-") {
-        at += 1;
-    }
+    let bare = words.get(at).and_then(Word::text) == Some("-");
+    at += usize::from(bare);
+    let drops = bare || ["-i", "-u", "--ignore-environment", "--unset"].iter().any(|name| given.has(name));
     let mut harm = None;
     while let Some(text) = words.get(at).and_then(Word::text).filter(|text| text.contains('=')) {
         harm = harm.or(table::is_harmless(text).err());
@@ -211,6 +211,10 @@ fn env(words: &[Word], trusted: bool) -> Unwrapped<'_> {
         Some(why) => opaque(inner, why),
         None if !trusted => opaque(inner, Why::Runs("env".to_owned())),
         None if inner.is_empty() => Unwrapped::Alone,
+        // What keeps git from running what a repository says stands in the environment.
+        None if drops && inner.iter().any(|word| word.shown().contains("git")) => {
+            opaque(inner, Why::Runs("env".to_owned()))
+        }
         None => Unwrapped::Transparent { inner, outside: true },
     }
 }

@@ -123,7 +123,16 @@ impl Layers {
 
     /// True where a rule, of whatever layer and for whomever, denies reading some path now.
     pub fn denies_reading(&self) -> bool {
-        let denies = |rule: &Rule| rule.stance() == Stance::Deny && rule.is_about_reading();
+        self.denies(Rule::is_about_reading)
+    }
+
+    /// True where a rule, of whatever layer and for whomever, denies changing some path now.
+    pub fn denies_writing(&self) -> bool {
+        self.denies(Rule::is_about_writing)
+    }
+
+    fn denies(&self, about: impl Fn(&Rule) -> bool) -> bool {
+        let denies = |rule: &Rule| rule.stance() == Stance::Deny && about(rule);
         self.inner.look(|engine| engine.rules().iter().any(denies))
     }
 }

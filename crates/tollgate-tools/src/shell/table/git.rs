@@ -29,19 +29,29 @@ macro_rules! diff_options {
 
 const DIFF: &str = diff_options!("--cached --staged --no-index --cc -c --base --ours --theirs");
 /// Options of everything that walks history. Absent: --show-signature.
-const LOG: &str = diff_options!(
-    "-n= -E -F -P -i -q -L= -g -c -m --cc --oneline --graph --no-graph --all --branches? --tags? --remotes? --glob= --exclude= --not \
-     --decorate? --no-decorate --decorate-refs= --decorate-refs-exclude= --source --follow --log-size --max-count= --skip= --since= \
-     --after= --until= --before= --since-as-filter= --author= --committer= --grep= --all-match --invert-grep --grep-reflog= \
-     --regexp-ignore-case --basic-regexp --extended-regexp --fixed-strings --perl-regexp --remove-empty --merges --no-merges \
-     --min-parents? --max-parents? --no-min-parents --no-max-parents --first-parent --cherry-pick --cherry-mark --cherry --left-only \
-     --right-only --left-right --walk-reflogs --merge --boundary --simplify-by-decoration --full-history --dense --sparse \
-     --simplify-merges --ancestry-path? --show-pulls --date-order --author-date-order --topo-order --reverse --no-walk? --do-walk \
-     --pretty? --format? --abbrev-commit --no-abbrev-commit --encoding= --expand-tabs? --no-expand-tabs --notes? --no-notes \
-     --show-notes? --relative-date --date= --parents --children --diff-merges= --no-diff-merges --dd --remerge-diff -t --mailmap \
-     --no-mailmap --use-mailmap --no-use-mailmap --full-diff --ignore-missing --reflog --clear-decorations --no-commit-id \
-     --root -r"
-);
+macro_rules! walk_options {
+    ($more:literal) => {
+        concat!(
+            diff_options!(""),
+            "-n= -E -F -P -i -q -g -c -m --cc --oneline --graph --no-graph --all --branches? --tags? --remotes? --glob= --exclude= ",
+            "--not --decorate? --no-decorate --source --follow --log-size --max-count= --skip= --since= --after= --until= ",
+            "--before= --since-as-filter= --author= --committer= --grep= --all-match --invert-grep --grep-reflog= ",
+            "--regexp-ignore-case --basic-regexp --extended-regexp --fixed-strings --perl-regexp --remove-empty --merges ",
+            "--no-merges --min-parents? --max-parents? --no-min-parents --no-max-parents --first-parent --cherry-pick ",
+            "--cherry-mark --cherry --left-only --right-only --left-right --walk-reflogs --merge --boundary ",
+            "--simplify-by-decoration --full-history --dense --sparse --simplify-merges --ancestry-path? --show-pulls --date-order ",
+            "--author-date-order --topo-order --reverse --no-walk? --do-walk --pretty? --format? --abbrev-commit ",
+            "--no-abbrev-commit --encoding= --expand-tabs? --no-expand-tabs --notes? --no-notes --show-notes? --relative-date ",
+            "--date= --parents --children --diff-merges= --no-diff-merges --dd --remerge-diff -t --mailmap --no-mailmap ",
+            "--use-mailmap --no-use-mailmap --full-diff --ignore-missing --reflog --clear-decorations --no-commit-id --root -r ",
+            $more
+        )
+    };
+}
+
+const LOG: &str = walk_options!("-L= --decorate-refs= --decorate-refs-exclude=");
+/// Beneath `git log`: what it alone takes a value for is a word on its own here, and the next word another option.
+const BENEATH: &str = walk_options!("");
 
 pub(super) const PROGRAMS: &[Program] = &[Program {
     options: "-C=r -P -c= --no-pager --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs \
@@ -68,7 +78,7 @@ const COMMANDS: &[Program] = &[
     },
     Program { options: DIFF, operands: Revisions, ..program("diff") },
     Program {
-        options: LOG,
+        options: BENEATH,
         operands: Revisions,
         digits: true,
         check: Some(checks::formats),
@@ -278,7 +288,7 @@ const STASH: &[Program] = &[
         ..program("list")
     },
     Program {
-        options: LOG,
+        options: BENEATH,
         operands: Words(1),
         digits: true,
         check: Some(checks::formats),

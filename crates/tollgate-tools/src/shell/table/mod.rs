@@ -8,7 +8,7 @@
 //!
 //! Options are written out, one blank between them; an abbreviation is another option, and not known. After a name
 //! stands what it takes: nothing, `=` a value, `=r` a file it reads, `=2` two values, `=2r` a name and a file it reads,
-//! `=+` a value if a word follows, `?` a value only when attached. Whatever is not written here is not known.
+//! `=+` a value if a word follows, `=n` one if a number does, `?` a value only when attached. Whatever is not written here is not known.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -107,6 +107,7 @@ pub(super) enum Takes {
     Perhaps,
     One,
     OneIfThere,
+    Number,
     Path,
     Two,
     TwoPath,
@@ -152,6 +153,7 @@ impl Program {
                 "?" => Takes::Perhaps,
                 "=" => Takes::One,
                 "=+" => Takes::OneIfThere,
+                "=n" => Takes::Number,
                 "=r" => Takes::Path,
                 "=2" => Takes::Two,
                 "=2r" => Takes::TwoPath,

@@ -83,7 +83,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     // Absent: --rotate, --flush, --sync, --vacuum-*, --update-catalog, --setup-keys and hosts.
     Program {
-        options: "-a -b? -e -k -l -m -n= -o= -p= -q -r -S= -t= -u= -U= -x --all --boot? --dmesg --full --no-full --lines= --list-boots --no-pager \
+        options: "-a -b? -e -k -l -m -n=n -o= -p= -q -r -S= -t= -u= -U= -x --all --boot? --dmesg --full --no-full --lines=n --list-boots --no-pager \
                   --output= --priority= --quiet --reverse --since= --until= --unit= --user-unit= --identifier= --catalog --no-hostname \
                   --system --user --utc --disk-usage --grep= -g= --case-sensitive?",
         operands: Words(ANY),

@@ -108,6 +108,11 @@ impl Rule {
         matches!(&self.touch, Some(Touch::Path { access, .. }) if *access != Some(Access::Write))
     }
 
+    /// True for a rule about changing paths, by whatever tool.
+    pub fn is_about_writing(&self) -> bool {
+        matches!(&self.touch, Some(Touch::Path { access, .. }) if *access != Some(Access::Read))
+    }
+
     /// Which layer it stands in.
     pub fn layer(&self) -> Layer {
         self.layer

@@ -2,8 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests stop the test")]
 #![expect(clippy::panic, reason = "a helper says why a call gave nothing")]
 
-#[path = "../../tollgate/tests/skipped/mod.rs"]
+#[path = "../../../tollgate/tests/skipped/mod.rs"]
 mod skipped;
+
+mod kept;
 
 use std::{
     path::Path,
@@ -23,7 +25,7 @@ use tollgate::{
     policy::{Decision, Policy, Query, Verdict},
 };
 use tollgate_tools::{
-    command::{Guard, Lasts, Reading, Shell},
+    command::{Guard, Lasts, Shell},
     process::Environment,
     sandbox::{Level, Sandbox},
 };
@@ -369,63 +371,6 @@ async fn bytes_that_are_no_text_are_given_as_they_were() {
     assert_eq!((&raw["base64"], &raw["total_bytes"]), (&json!("//8="), &json!(20_000)));
     let odd = world.call("jobs", json!({ "action": "read", "job": long["job"], "offset": 3 })).await;
     assert_eq!(odd.refusal().unwrap().code, RefusalCode::InvalidValue);
-}
-
-#[tokio::test]
-async fn a_command_does_not_read_what_a_rule_keeps_and_it_did_not_name() {
-    for level in [Level::L2, Level::L3] {
-        if Sandbox::probed().found().level < level {
-            skipped(format_args!("no {}: {:?}", level.name(), Sandbox::probed().found().missing));
-            continue;
-        }
-        let says = |_: &Scope, path: &Path| match path.to_string_lossy() {
-            path if path.contains("/secrets/") => Reading::Denied,
-            path if path.ends_with(".env") => Reading::Asks,
-            _ => Reading::Allowed,
-        };
-        let world = World::guarded(Sandbox::at(level), Guard::new(|| true, says));
-        let root = world.folder.path();
-        std::fs::create_dir_all(root.join("secrets")).unwrap();
-        for (name, word) in [("a", "plain"), (".env", "asked"), ("secrets/x", "hushed")] {
-            std::fs::write(root.join(name), word).unwrap();
-        }
-        for line in ["grep -rh . .", "cat *", "cat .e* a"] {
-            let told = world.shell(line).await;
-            assert!(text(&told, "stdout").contains("plain"), "{} {line}: {told}", level.name());
-            let said = told["output"].to_string();
-            assert!(!said.contains("asked") && !said.contains("hushed"), "{} {line}: {said}", level.name());
-            assert!(notes(&told).contains("Kept from the command"), "{} {line}: {told}", level.name());
-        }
-        assert_eq!(
-            text(&world.shell("cat .env").await, "stdout"),
-            "asked",
-            "it was named, and so decided on"
-        );
-        if level == Level::L3 {
-            let told = world.shell("bash -c 'cat sec*/* > stolen'; echo done").await;
-            let stolen = std::fs::read_to_string(root.join("stolen")).unwrap();
-            assert_eq!(stolen, "", "{told}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn our_own_folders_are_kept_from_commands_even_inside_a_root() {
-    if Sandbox::probed().found().level < Level::L3 {
-        skipped(format_args!("no L3: {:?}", Sandbox::probed().found().missing));
-        return;
-    }
-    let folder = tempfile::Builder::new().prefix("tollgate-runs").tempdir_in("/var/tmp").unwrap();
-    let root = folder.path().canonicalize().unwrap();
-    std::fs::create_dir(root.join("ours")).unwrap();
-    std::fs::write(root.join("ours/approvals"), "none").unwrap();
-    let guard = Guard::open().with_own([root.join("ours"), root.join("later")]);
-    let world = World::inside(folder, Sandbox::at(Level::L3), guard);
-    let line = "cat ours/*; echo yes > ours/approvals; echo yes > later/approvals; mkdir -p later && echo x > later/x; true";
-    let told = world.shell(line).await;
-    assert!(!text(&told, "stdout").contains("none"), "{told}");
-    assert_eq!(std::fs::read_to_string(root.join("ours/approvals")).unwrap(), "none");
-    assert!(!root.join("later/approvals").exists() && !root.join("later/x").exists());
 }
 
 #[tokio::test]

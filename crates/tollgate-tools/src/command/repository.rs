@@ -1,0 +1,212 @@
+//! What a git repository could have git run, and which files it holds: read from its own files, without starting git.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// A repository as git finds it from a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repository {
+    /// The folder its names begin at.
+    pub(super) top: PathBuf,
+    /// Where its settings are: its own, and for a worktree the ones all share.
+    settings: Vec<PathBuf>,
+    index: PathBuf,
+}
+
+/// Keys of settings that name a program which reading starts. All others are switched off where git is started, or
+/// start nothing without a terminal.
+const STARTS: [&str; 7] = ["textconv", "clean", "smudge", "process", "external", "command", "driver"];
+
+impl Repository {
+    /// The one that git would use in this folder.
+    pub(super) fn of(folder: &Path) -> Option<Self> {
+        folder.ancestors().find_map(|top| {
+            let dot = top.join(".git");
+            if dot.is_dir() {
+                return Some(Self::at(top, &dot));
+            }
+            if let Some(path) =
+                fs::read_to_string(&dot).ok().as_deref().and_then(|text| text.strip_prefix("gitdir:"))
+            {
+                return Some(Self::at(top, &top.join(path.trim())));
+            }
+            // Git takes a folder that looks like its own for one.
+            let bare = top.join("HEAD").exists() && top.join("objects").is_dir() && top.join("refs").is_dir();
+            bare.then(|| Self::at(top, top))
+        })
+    }
+
+    fn at(top: &Path, own: &Path) -> Self {
+        let shared = fs::read_to_string(own.join("commondir")).ok().map(|path| own.join(path.trim()));
+        let folders = std::iter::once(own.to_owned()).chain(shared);
+        let settings = folders.flat_map(|folder| [folder.join("config"), folder.join("config.worktree")]);
+        Self { top: top.to_owned(), settings: settings.collect(), index: own.join("index") }
+    }
+
+    /// The first setting of its own by which git would start a program of the repository's choice.
+    pub(super) fn starts(&self) -> Option<String> {
+        self.settings.iter().find_map(|file| {
+            let text = match fs::read(file) {
+                Ok(bytes) => String::from_utf8_lossy(&bytes).to_lowercase(),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+                Err(_) => return Some("settings that cannot be read".to_owned()),
+            };
+            text.lines().find_map(starting)
+        })
+    }
+
+    /// Every file it holds now, from its top.
+    pub(super) fn files(&self) -> io::Result<Vec<PathBuf>> {
+        match fs::read(&self.index) {
+            Ok(bytes) => index(&bytes).ok_or_else(|| io::Error::other("its index is not understood")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A line of settings, in small letters, that names a program or other settings. A value that goes on over two lines may
+/// look like one: rather too many are found.
+fn starting(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    if line.starts_with("[include") {
+        return Some("settings from another file".to_owned());
+    }
+    // A key may stand behind its section's name, and that may hold a bracket of its own.
+    let keys = line.split(']').map(str::trim_start).filter_map(|part| {
+        let end = part.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).unwrap_or(part.len());
+        STARTS.iter().find(|key| **key == &part[..end])
+    });
+    keys.map(|key| format!("the setting `{key}`")).next()
+}
+
+/// The names in git's index, of the versions 2 to 4; `None` for anything else.
+fn index(bytes: &[u8]) -> Option<Vec<PathBuf>> {
+    let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let version = number(4)?;
+    if !bytes.starts_with(b"DIRC") || !(2..=4).contains(&version) {
+        return None;
+    }
+    let (mut names, mut name, mut at) = (Vec::new(), Vec::new(), 12);
+    for _ in 0..number(8)? {
+        let start = at;
+        let flags = u16::from_be_bytes(bytes.get(at + 60..at + 62)?.try_into().ok()?);
+        at += if version > 2 && flags & 0x4000 != 0 { 64 } else { 62 };
+        if version == 4 {
+            let dropped = variable(bytes, &mut at)?;
+            name.truncate(name.len().checked_sub(dropped)?);
+        } else {
+            name.clear();
+        }
+        let length = bytes.get(at..)?.iter().position(|byte| *byte == 0)?;
+        name.extend_from_slice(&bytes[at..at + length]);
+        at += length + 1;
+        if name.ends_with(b"/") {
+            // A folder in the place of its files.
+            return None;
+        }
+        if version < 4 {
+            // Filled up with zeros to a multiple of eight.
+            at = start + (at - start).div_ceil(8) * 8;
+        }
+        names.push(PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&name)));
+    }
+    // A split index keeps the rest in another file.
+    (!bytes[at.min(bytes.len())..].starts_with(b"link")).then_some(names)
+}
+
+/// A number of seven bits a byte, the largest first, each but the last with its top bit set and one added.
+fn variable(bytes: &[u8], at: &mut usize) -> Option<usize> {
+    let mut value = 0_usize;
+    loop {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        value = value.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+        value = value.checked_add(1)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "what is found is compared with git's own word")]
+    fn git(folder: &Path, words: &[&str]) {
+        let ran = std::process::Command::new("git").args(words).current_dir(folder).output().unwrap();
+        assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+
+    fn repository() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        git(folder.path(), &["init", "-q", "."]);
+        fs::create_dir_all(folder.path().join("src/deep")).unwrap();
+        for name in ["a", "src/b.rs", "src/deep/c", "src/deep/cc", "\u{fc} x"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        git(folder.path(), &["add", "-A"]);
+        folder
+    }
+
+    #[test]
+    fn the_files_of_a_repository_are_those_git_lists_in_every_version_of_its_index() {
+        for version in ["2", "3", "4"] {
+            let folder = repository();
+            git(folder.path(), &["update-index", "--index-version", version]);
+            let found = Repository::of(&folder.path().join("src/deep")).unwrap();
+            assert_eq!(found.top, folder.path());
+            let expected = ["a", "src/b.rs", "src/deep/c", "src/deep/cc", "\u{fc} x"].map(PathBuf::from);
+            assert_eq!(found.files().unwrap(), expected, "version {version}");
+        }
+        let folder = repository();
+        git(folder.path(), &["update-index", "--split-index"]);
+        Repository::of(folder.path()).unwrap().files().unwrap_err();
+        fs::write(folder.path().join(".git/index"), "DIRC no index").unwrap();
+        Repository::of(folder.path()).unwrap().files().unwrap_err();
+    }
+
+    #[test]
+    fn a_setting_that_names_a_program_is_found_however_it_is_written() {
+        for settings in [
+            "[diff \"x\"]\n\ttextconv = evil\n",
+            "[DIFF \"x\"]\n TextConv=evil\n",
+            "[diff \"x\"] textconv = evil\n",
+            "[diff \"]\"] textconv = evil\n",
+            "[filter \"x\"]\n\tclean = evil\n",
+            "[diff]\n\texternal = evil\n",
+            "[merge \"x\"]\n\tdriver = evil\n",
+            "[include]\n\tpath = evil\n",
+            "[includeIf \"gitdir:/\"]\n\tpath = evil\n",
+        ] {
+            let folder = repository();
+            let file = folder.path().join(".git/config");
+            fs::write(&file, fs::read_to_string(&file).unwrap() + settings).unwrap();
+            assert!(Repository::of(folder.path()).unwrap().starts().is_some(), "{settings}");
+        }
+        let plain = repository();
+        let file = plain.path().join(".git/config");
+        let more = "[branch \"clean\"]\n\tremote = origin\n\tmerge = refs/heads/command\n";
+        fs::write(&file, fs::read_to_string(&file).unwrap() + more).unwrap();
+        assert_eq!(Repository::of(plain.path()).unwrap().starts(), None);
+    }
+
+    #[test]
+    fn a_worktree_and_a_folder_that_looks_like_a_repository_are_found_with_their_settings() {
+        let folder = repository();
+        let id = ["-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x"];
+        git(folder.path(), &id);
+        git(folder.path(), &["worktree", "add", "-q", "other"]);
+        git(folder.path(), &["config", "diff.x.textconv", "evil"]);
+        let found = Repository::of(&folder.path().join("other/src")).unwrap();
+        assert_eq!(found.top, folder.path().join("other"));
+        assert!(found.starts().is_some() && found.files().unwrap().contains(&"a".into()));
+        git(folder.path(), &["init", "-q", "--bare", "bare"]);
+        git(&folder.path().join("bare"), &["config", "diff.external", "evil"]);
+        let bare = Repository::of(&folder.path().join("bare/refs")).unwrap();
+        assert!(bare.top.ends_with("bare") && bare.starts().is_some());
+    }
+}
