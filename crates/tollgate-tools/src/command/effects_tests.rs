@@ -109,6 +109,28 @@ fn a_command_in_a_part_that_is_not_understood_is_still_asked_about() {
         "cat <<-EOF\n\t$(git push)\n\tEOF",
         "cat <<-EOF\n\t`git push`\n\tEOF",
         "cat <<A <<B\nx\nA\n`git push`\nB",
+        "git 2>/dev/null push",
+        "git </dev/null push",
+        "git >/dev/null 2>&1 push",
+        "env </dev/null git push",
+        "eval 2>/dev/null 'git push'",
+        "echo push | xargs 2>/dev/null git",
+        "git <<EOF 2>/dev/null push\nx\nEOF",
+        "{ git; } 2>/dev/null push",
+        "true; case x in $(git push)) echo hi;; esac",
+        "case ${y:-$(git push)} in a) echo;; esac",
+        "for x in ${y:-$(git push)}; do echo; done",
+        "for i in {a,$(git push)}; do :; done",
+        "! if :; then git push; fi",
+        "! ! git push",
+        "time ! git push",
+        "time x=1 git push",
+        "coproc if :; then git push; fi",
+        "cat < a $\ngit push",
+        "IFS=,; a=git,push; $a",
+        "x='$(git push)'; echo ${x@P}",
+        "f() { git push; }",
+        "(( a[$(git push)] ))",
     ]);
 }
 
@@ -157,6 +179,10 @@ fn the_command_of_a_wrapper_is_found_whichever_of_its_options_take_a_value() {
         "tmux new -d 'git push'",
         "hyperfine true 'git push'",
         "echo 'git push' | at now",
+        "xargs $(echo git push) </dev/null",
+        "find . -exec true \\; -exec git push \\;",
+        "find . -exec sh -c 'git {}' \\;",
+        "\"$HOME\"/bin/git push",
     ]);
 }
 
@@ -216,6 +242,15 @@ fn a_script_that_the_line_writes_could_be_anything() {
         "echo 'git push' > s; bash ./s",
         "echo 'git push' > s.sh; . ./s.sh",
         "echo 'git push' > ./s; chmod +x s; ./s",
+        "dd of=s <<< 'git push'; bash s",
+        "sort -o s <<< 'git push'; bash s",
+        "sed -n '1w s' <<< 'git push'; bash s",
+        "mkdir d; printf 'git push' > d/s; cd d; bash s",
+        "printf 'git push' > \"$PWD/s\"; bash s",
+        "printf x > s; chmod +x s; find . -name s -exec {} \\;",
+        "printf 'all:;git push' > m; make -f m",
+        "printf x | make -f -",
+        "alias p='git push'; shopt -s expand_aliases\np",
     ]);
 }
 
@@ -260,6 +295,21 @@ fn nobody_is_asked_where_no_rule_could_mean_the_words() {
         "find . -name '*.o' -exec wc {} +",
         "fd -e rs -x wc",
         "timeout -k 5 10 cargo test",
+        "export FOO=bar; make",
+        "export PATH=\"$HOME/.cargo/bin:$PATH\" && cargo test",
+        "chmod +x a.sh && ./a.sh",
+        "source \"$HOME/.cargo/env\" && cargo build",
+        "$HOME/.cargo/bin/cargo test",
+        "foo() { cargo test \"$@\"; }; foo --lib",
+        "((i++))",
+        "for ((i=0;i<3;i++)); do make; done",
+        "find . -name '*.pyc' -exec rm -f {} +",
+        "find . -type f -exec sh -c 'wc -l \"$1\"' _ {} \\;",
+        "for f in *.sh; do bash -n \"$f\"; done",
+        "docker exec -it x sh",
+        "alias ll='ls -l'",
+        "gcc -o app main.c && ./app",
+        "make 2>/dev/null all",
         "nohup make > log 2>&1 &",
     ] {
         assert_eq!(decided(&rules, line), Decision::Allow, "{line}");

@@ -3,16 +3,25 @@
 use tree_sitter::Node;
 
 use super::{
-    Leaf, Why, table,
+    Leaf, Why,
+    redirect::words_behind,
+    table,
     walk::Walk,
     word::{Value, Word, children},
 };
 
 impl Walk<'_> {
     pub(super) fn command(&mut self, node: Node<'_>) {
+        self.command_with(node, &[]);
+    }
+
+    /// The same with words that the grammar put elsewhere.
+    pub(super) fn command_with(&mut self, node: Node<'_>, behind: &[Node<'_>]) {
         self.gaps(node);
         let (mut words, mut variables, mut understood) = (Vec::new(), Vec::new(), true);
-        for child in children(node) {
+        let own: Vec<Node<'_>> = children(node).collect();
+        let inside: Vec<Node<'_>> = own.iter().copied().flat_map(words_behind).collect();
+        for child in own.iter().chain(&inside).chain(behind).copied() {
             let found = match child.kind() {
                 "variable_assignment" => {
                     let splits = self.slice(child).starts_with("IFS=") && reads(self, node);

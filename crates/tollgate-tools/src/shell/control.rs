@@ -25,7 +25,7 @@ impl Walk<'_> {
                 "comment" => self.statement(child),
                 _ if child.is_named() => match self.words(child) {
                     Ok(more) => words.extend(more),
-                    Err(why) => self.note(Err(why)),
+                    Err(why) => self.not_known(child, why),
                 },
                 other => self.note(Err(Why::Grammar(format!("`{other}`")))),
             }
@@ -56,8 +56,9 @@ impl Walk<'_> {
                 "case_item" => self.arm(child),
                 "comment" => self.statement(child),
                 _ if child.is_named() => {
-                    let found = self.word(child).map(drop);
-                    self.note(found);
+                    if let Err(why) = self.word(child) {
+                        self.not_known(child, why);
+                    }
                 }
                 other => self.note(Err(Why::Syntax(format!("`{other}`")))),
             }
@@ -75,7 +76,8 @@ impl Walk<'_> {
                 _ if pattern => {
                     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.*?-/\"'[]".contains(&byte);
                     if !self.slice(child).bytes().all(plain) {
-                        self.note(Err(Why::Grammar(format!("the pattern `{}`", self.slice(child)))));
+                        let why = Why::Grammar(format!("the pattern `{}`", self.slice(child)));
+                        self.not_known(child, why);
                     }
                 }
                 _ if child.is_named() => self.statement(child),
@@ -88,10 +90,7 @@ impl Walk<'_> {
     /// `name=value` on its own.
     pub(super) fn assignment(&mut self, node: Node<'_>) {
         match self.assigned(node) {
-            Err(why) => {
-                self.note(Err(why));
-                self.look_inside(node);
-            }
+            Err(why) => self.not_known(node, why),
             Ok((name, word)) => {
                 self.note(table::may_be_given(&name));
                 self.steered_by(&name, &word);

@@ -18,6 +18,11 @@ impl Walk<'_> {
             return Err(name.dynamic());
         };
         self.only_known_later(name, rest);
+        if name.rsplit('/').next() == Some("find")
+            && let Some(judged) = self.find_that_runs(words)
+        {
+            return judged;
+        }
         if let Some(found) = wrapper::unwrap(name, rest) {
             return self.wrapped(words, found);
         }
@@ -81,14 +86,19 @@ impl Walk<'_> {
         self.hosts.extend(inner.hosts);
     }
 
-    fn leaf(&mut self, words: &[Word]) {
+    pub(super) fn leaf(&mut self, words: &[Word]) {
         self.leaves.push(Leaf { words: words.iter().map(|word| word.shown().to_owned()).collect() });
         if words.iter().any(|word| word.text().is_none()) {
             self.unclear.push(words.iter().map(Word::part).collect());
         }
     }
 
-    fn program_with(&mut self, program: &'static Program, name: &str, words: &[Word]) -> Result<(), Why> {
+    pub(super) fn program_with(
+        &mut self,
+        program: &'static Program,
+        name: &str,
+        words: &[Word],
+    ) -> Result<(), Why> {
         if let [only] = words
             && !program.builtin
             && matches!(only.text(), Some("--version" | "--help"))

@@ -14,8 +14,13 @@ impl Walk<'_> {
     /// Notes where a program gets commands from elsewhere, or git a name for one of its own.
     pub(super) fn only_known_later(&mut self, name: &str, words: &[Word]) {
         let own = name.rsplit('/').next().unwrap_or(name);
-        if is_fed(own, words) {
+        if is_fed(own, words) || table::is_grammar(name) {
             self.anything();
+        }
+        if own == "alias" {
+            for (_, value) in words.iter().filter_map(|word| word.text()?.split_once('=')) {
+                self.perhaps_script(&Word::fixed(value));
+            }
         }
         if table::takes_names(own) && words.iter().filter_map(Word::text).any(counts_a_command) {
             self.anything();
@@ -70,8 +75,13 @@ impl Walk<'_> {
     fn after_signs(&mut self, words: &[Word]) {
         let sign = |word: &Word| matches!(word.text(), Some("--" | "exec" | "run"));
         let Some(at) = words.iter().position(sign) else { return };
-        for at in wrapper::ways("", &words[at + 1..]).into_iter().map(|way| at + 1 + way) {
-            self.perhaps_command(&words[at..]);
+        for way in wrapper::ways("", &words[at + 1..]) {
+            let inner = &words[at + 1 + way..];
+            // A shell in another place, for a person at a terminal.
+            let bare = matches!(inner, [only] if only.text().is_some_and(wrapper::is_shell));
+            if !bare {
+                self.perhaps_command(inner);
+            }
         }
     }
 
@@ -93,7 +103,7 @@ impl Walk<'_> {
                 self.git_by_another_name();
             }
         }
-        if matches!(found, Unwrapped::Opaque { .. }) && !matches!(own.as_str(), "find" | "fd" | "fdfind") {
+        if matches!(found, Unwrapped::Opaque { .. }) && !matches!(own.as_str(), "fd" | "fdfind") {
             self.every_way(&own, rest, inner);
         }
     }
@@ -103,10 +113,10 @@ impl Walk<'_> {
     pub(super) fn filled(&mut self, words: &[Word], found: &Unwrapped<'_>) {
         let (Unwrapped::Opaque { inner, .. } | Unwrapped::Transparent { inner, .. }) = found else { return };
         let own = words[0].shown().rsplit('/').next().unwrap_or_default().to_owned();
-        let fills = matches!(own.as_str(), "find" | "fd" | "fdfind" | "xargs");
+        let fills = matches!(own.as_str(), "fd" | "fdfind" | "xargs");
         if let Unwrapped::Opaque { .. } = found {
             let passed = &words[1..words.len() - inner.len()];
-            let unknown = !fills && passed.iter().any(|word| word.text().is_none());
+            let unknown = (!fills || own == "xargs") && passed.iter().any(|word| word.text().is_none());
             let script = inner.first().and_then(Word::text).is_some_and(|word| {
                 word.contains([' ', '\t', '\n', ';', '|', '&']) || (word.starts_with('-') && word.len() > 1)
             });
@@ -115,8 +125,9 @@ impl Walk<'_> {
             }
         }
         let Some(first) = inner.first().filter(|_| fills) else { return };
-        // What it fills in, another program may take for a script.
-        if first.text().is_some_and(|name| wrapper::unwrap(name, &inner[1..]).is_some()) {
+        // What it fills in may be the program, and another program may take it for a script.
+        let starts = |name: &str| name.contains("{}") || wrapper::unwrap(name, &inner[1..]).is_some();
+        if first.text().is_none_or(starts) {
             self.unclear.push(Vec::new());
             return;
         }
@@ -184,11 +195,14 @@ fn without_classes(names: &str) -> String {
 fn is_fed(own: &str, words: &[Word]) -> bool {
     let unknown = |word: &Word| word.text().is_none();
     match own {
-        "eval" | "trap" => words.iter().any(unknown),
-        "alias" => words.iter().any(|word| word.text().is_none_or(|text| text.contains('='))),
+        // An alias is looked at where it is given; that it counts in a script is a setting of its own.
+        "eval" | "trap" | "alias" => words.iter().any(unknown),
+        "shopt" => words.iter().any(|word| word.text().is_none_or(|text| text == "expand_aliases")),
+        "crontab" if matches!(words, [only] if only.text() == Some("-l")) => false,
         // They run a command at each turn, or later.
         "compgen" | "complete" | "bind" | "fc" | "at" | "batch" | "crontab" => !words.is_empty(),
         "mapfile" | "readarray" => has(words, 'C'),
+        "make" | "gmake" => words.iter().filter_map(Word::text).any(|text| text == "-" || text == "-f-"),
         "hash" => has(words, 'p'),
         "enable" => has(words, 'f'),
         // `-x` alone is a wrapper's; here it stands among others.
@@ -210,6 +224,12 @@ fn has(words: &[Word], letter: char) -> bool {
 fn is_fed_shell(own: &str, words: &[Word]) -> bool {
     if let [only] = words
         && matches!(only.text(), Some("--version" | "--help"))
+    {
+        return false;
+    }
+    // It only reads the script for mistakes.
+    if let [only, _] = words
+        && only.text() == Some("-n")
     {
         return false;
     }

@@ -21,6 +21,7 @@ mod condition;
 mod judge;
 mod later;
 mod perhaps;
+mod found;
 mod wrapper;
 mod options;
 mod reach;

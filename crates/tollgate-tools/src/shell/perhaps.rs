@@ -7,7 +7,7 @@ use tollgate::tool::Part;
 use tree_sitter::Node;
 
 use super::{
-    Leaf, analysis, table,
+    Leaf, Why, analysis, table,
     walk::{DEEPEST, Walk},
     word::{Word, children},
     wrapper,
@@ -22,12 +22,20 @@ impl Walk<'_> {
         self.unclear.push(Vec::new());
     }
 
+    /// A part that is not understood, and why.
+    pub(super) fn not_known(&mut self, node: Node<'_>, why: Why) {
+        self.note(Err(why));
+        self.look_inside(node);
+    }
+
     /// A part that is not understood: the commands the grammar sees in it are noted, and where it does not see them all,
     /// anything is.
     pub(super) fn look_inside(&mut self, node: Node<'_>) {
         let before = self.leaves.len();
         self.commands_inside(node);
-        if substitutions(self.slice(node)) > self.leaves.len() - before {
+        let source = self.slice(node);
+        // `${x@P}` runs what stands in the value.
+        if substitutions(source) > self.leaves.len() - before || source.contains("@P}") {
             self.anything();
         }
     }
@@ -130,18 +138,46 @@ impl Walk<'_> {
         }
     }
 
-    /// A script that the line itself writes could be anything.
+    /// True where the line runs a file that another part of it may have written: that could be anything.
     pub(super) fn runs_what_it_wrote(&self) -> bool {
-        let plain = |path: &str| path.trim_start_matches("./").to_owned();
-        let written: Vec<_> = self.writes.iter().map(|path| plain(path)).collect();
-        let wrote = |path: &str| written.contains(&plain(path));
-        self.leaves.iter().any(|leaf| {
-            let Some((program, words)) = leaf.words.split_first() else { return false };
-            let own = program.rsplit('/').next().unwrap_or(program);
-            let reads = wrapper::is_shell(own) || matches!(own, "source" | ".");
-            wrote(program) || (reads && words.iter().any(|word| wrote(word)))
-        })
+        let writes = |at: usize, file: &str| {
+            let named = |word: &String| word.split(|c: char| !is_of_a_name(c)).any(|part| part == file);
+            self.writes_somewhere
+                || self.redirected.iter().any(|path| name(path) == file)
+                || self.leaves.iter().enumerate().any(|(other, leaf)| {
+                    other != at && writes_text(leaf) && leaf.words.iter().skip(1).any(named)
+                })
+        };
+        self.leaves.iter().enumerate().any(|(at, leaf)| ran(leaf).any(|file| writes(at, name(file))))
     }
+}
+
+/// Files whose lines a command runs: its own, where it has a path, and what a shell or `make` is given.
+fn ran(leaf: &Leaf) -> impl Iterator<Item = &str> {
+    let (program, words) =
+        leaf.words.split_first().map_or(("", &[][..]), |(program, words)| (program, words));
+    let own = name(program);
+    let reads = wrapper::is_shell(own) || matches!(own, "source" | ".");
+    let makes = matches!(own, "make" | "gmake") && words.iter().any(|word| word.starts_with("-f"));
+    let given = words.iter().filter(move |word| (reads || makes) && !word.starts_with('-'));
+    let itself = Some(program).filter(|program| program.contains('/') && !program.starts_with('/'));
+    itself.into_iter().chain(given.map(String::as_str))
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn is_of_a_name(c: char) -> bool {
+    c.is_alphanumeric() || "._-+".contains(c)
+}
+
+/// A program that puts text into files its words name.
+fn writes_text(leaf: &Leaf) -> bool {
+    let own = leaf.words.first().map_or("", |program| name(program));
+    let names = "dd sort sed awk gawk mawk perl python python3 ruby node ed ex vi vim curl wget patch split csplit xxd openssl \
+                 base64 gpg tar unzip uniq shuf tee cp mv ln install";
+    names.split(' ').any(|known| known == own)
 }
 
 /// A word that is more than a program's name.

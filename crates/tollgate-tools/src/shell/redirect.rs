@@ -13,8 +13,15 @@ impl Walk<'_> {
     /// A statement with redirections around it.
     pub(super) fn redirected(&mut self, node: Node<'_>) {
         self.gaps(node);
+        let behind: Vec<Node<'_>> = children(node).flat_map(words_behind).collect();
         for child in children(node) {
-            if child.is_named() {
+            if child.kind() == "command" {
+                self.command_with(child, &behind);
+            } else if child.is_named() {
+                if !behind.is_empty() && !child.kind().ends_with("redirect") {
+                    // Whose words they are is not clear.
+                    self.anything();
+                }
                 self.statement(child);
             } else {
                 self.note(Err(Why::Syntax(format!("`{}`", child.kind()))));
@@ -61,9 +68,15 @@ impl Walk<'_> {
         if matches!(operator, ">&-" | "<&-") && targets.is_empty() {
             return Ok(());
         }
-        let [target] = targets[..] else { return Err(odd()) };
+        let Some(target) = targets.first().copied() else { return Err(odd()) };
+        if targets.len() > 1 {
+            self.note(Err(odd()));
+        }
         let word = self.word(target)?;
-        let Some(text) = word.text().map(str::to_owned) else { return Err(word.dynamic()) };
+        let Some(text) = word.text().map(str::to_owned) else {
+            self.writes_somewhere |= operator != "<";
+            return Err(word.dynamic());
+        };
         let copies = matches!(operator, ">&" | "<&");
         if copies && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
             return if named_descriptor { Err(odd()) } else { Ok(()) };
@@ -86,6 +99,7 @@ impl Walk<'_> {
                     return Ok(());
                 }
                 self.writing(&text);
+                self.redirected.push(text);
                 Err(odd())
             }
         }
@@ -118,6 +132,9 @@ impl Walk<'_> {
                 "pipeline" | "list" | "command" | "file_redirect" | "|" | "&&" | "||" => {
                     if !child.is_named() {
                         continue;
+                    }
+                    if !words_behind(child).is_empty() {
+                        self.anything();
                     }
                     self.statement(child);
                 }
@@ -154,8 +171,8 @@ impl Walk<'_> {
                 let lines = &source[first..at];
                 if !quoted && !expand::only_values(lines) {
                     let before = self.leaves.len();
-                    body.into_iter().for_each(|body| self.look_inside(body));
-                    if substitutions(lines) > self.leaves.len() - before {
+                    body.into_iter().for_each(|body| self.commands_inside(body));
+                    if substitutions(&unescaped(lines)) > self.leaves.len() - before {
                         self.anything();
                     }
                     return Err(odd("expansions"));
@@ -173,4 +190,28 @@ impl Walk<'_> {
         self.anything();
         why
     }
+}
+
+/// Words that stand behind a redirection and belong to the command before it: the grammar takes them for more targets.
+pub(super) fn words_behind(redirect: Node<'_>) -> Vec<Node<'_>> {
+    if redirect.kind() != "file_redirect" {
+        return Vec::new();
+    }
+    let named = children(redirect).filter(|child| child.is_named() && child.kind() != "file_descriptor");
+    let closes = children(redirect).any(|child| matches!(child.kind(), ">&-" | "<&-"));
+    named.skip(usize::from(!closes)).collect()
+}
+
+/// Without what a backslash makes a character like any other.
+fn unescaped(lines: &str) -> String {
+    let mut rest = lines.chars();
+    let mut plain = String::new();
+    while let Some(c) = rest.next() {
+        if c == '\\' {
+            rest.next();
+        } else {
+            plain.push(c);
+        }
+    }
+    plain
 }

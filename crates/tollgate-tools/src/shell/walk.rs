@@ -30,6 +30,9 @@ pub(super) struct Walk<'s> {
     pub(super) loops: usize,
     /// How many scripts in words the line stands in.
     pub(super) scripts: usize,
+    /// Files that get text by a redirection; whether there is one of which only running it tells the name.
+    pub(super) redirected: Vec<String>,
+    pub(super) writes_somewhere: bool,
 }
 
 /// Deeper nesting than anyone writes by hand.
@@ -53,6 +56,8 @@ impl<'s> Walk<'s> {
             depth: 0,
             loops: 0,
             scripts,
+            redirected: Vec::new(),
+            writes_somewhere: false,
         }
     }
 
@@ -66,7 +71,8 @@ impl<'s> Walk<'s> {
         for list in [&mut self.reads, &mut self.writes, &mut self.hosts] {
             unique(list);
         }
-        if self.runs_what_it_wrote() {
+        // A lone dollar sign at the end of a line makes the grammar go on where bash does not.
+        if self.runs_what_it_wrote() || self.source.contains("$\n") {
             self.anything();
         }
         unique(&mut self.leaves);
@@ -146,7 +152,9 @@ impl<'s> Walk<'s> {
             "redirected_statement" => self.redirected(node),
             "negated_command" => self.sequence(node, &["!"]),
             "subshell" => self.apart(|walk| walk.sequence(node, &["(", ")", ";", "\n"])),
-            "compound_statement" => self.sequence(node, &["{", "}", ";", "\n"]),
+            "compound_statement" if !self.slice(node).starts_with("((") => {
+                self.sequence(node, &["{", "}", ";", "\n"]);
+            }
             "if_statement" => self.sequence(node, &["if", "then", "fi", ";", "\n"]),
             "elif_clause" => self.sequence(node, &["elif", "then", ";", "\n"]),
             "else_clause" => self.sequence(node, &["else", ";", "\n"]),
@@ -164,10 +172,22 @@ impl<'s> Walk<'s> {
             kind => {
                 let words = kind.replace('_', " ");
                 self.note(Err(Why::Grammar(format!("a {words}"))));
-                self.leaves.push(Leaf::default());
+                self.leaves.push(self.told_apart(node));
                 self.look_inside(node);
                 self.steered_inside(node);
             }
+        }
+    }
+
+    /// A part that is not judged, for rules: as it is written where it starts nothing that does not stand in it as a
+    /// command of its own.
+    fn told_apart(&self, node: Node<'_>) -> Leaf {
+        let known = ["declaration_command", "unset_command", "function_definition", "c_style_for_statement"];
+        let counts = node.kind() == "compound_statement" && self.slice(node).starts_with("((");
+        if known.contains(&node.kind()) || counts {
+            Leaf { words: self.slice(node).split_whitespace().map(str::to_owned).collect() }
+        } else {
+            Leaf::default()
         }
     }
 

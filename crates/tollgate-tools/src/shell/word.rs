@@ -167,7 +167,22 @@ impl Walk<'_> {
         match node.kind() {
             "simple_expansion" | "expansion" => {
                 if let Some(bound) = expand::variable(source).and_then(|name| self.bound(name)) {
-                    pieces.bound(&bound.clone(), splits);
+                    let bound = bound.clone();
+                    // Where the line says what parts words, any value may be several.
+                    if splits && self.given.contains_key("IFS") {
+                        pieces.unknown(true);
+                    } else {
+                        pieces.bound(&bound, splits);
+                    }
+                    return Ok(());
+                }
+                // As `~`, unless the line says otherwise. Blanks in it would part it where nothing holds it together.
+                let home = matches!(source, "$HOME" | "${HOME}") && !self.given.contains_key("HOME");
+                if home && pieces.text.is_empty() && pieces.unknown.is_none() {
+                    pieces.text.push('~');
+                    if splits {
+                        self.note(Err(Why::Dynamic(source.to_owned())));
+                    }
                     return Ok(());
                 }
                 if !expand::is_plain(source) {

@@ -60,7 +60,7 @@ pub(super) fn unwrap<'a>(name: &str, words: &'a [Word]) -> Option<Unwrapped<'a>>
     match own {
         "command" => return Some(command(words)),
         "env" => return Some(env(words, trusted)),
-        "find" | "fd" | "fdfind" => return executes(words).map(opaque),
+        "fd" | "fdfind" => return executes(words).map(opaque),
         "eval" => return Some(joined(words, own)),
         "trap" => {
             let ended = usize::from(words.first().and_then(Word::text) == Some("--"));
@@ -239,9 +239,9 @@ fn xargs(words: &[Word]) -> Unwrapped<'_> {
     }
 }
 
-/// What `find -exec` and `fd -x` run.
+/// What `fd -x` runs.
 fn executes(words: &[Word]) -> Option<&[Word]> {
-    let options = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+    let options = ["-x", "-X", "--exec", "--exec-batch"];
     let at = words.iter().position(|word| word.text().is_some_and(|text| options.contains(&text)))?;
     Some(&words[at + 1..])
 }

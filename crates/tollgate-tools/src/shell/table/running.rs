@@ -191,3 +191,34 @@ pub(in crate::shell) fn takes_names(own: &str) -> bool {
             | "shift"
     )
 }
+
+/// True for a word that bash takes for more than a program's name, where the grammar did not: the words after it are a
+/// statement of whatever kind.
+pub(in crate::shell) fn is_grammar(name: &str) -> bool {
+    let gives = name.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_[]+".contains(c))
+    });
+    gives
+        || matches!(
+            name,
+            "!" | "if"
+                | "then"
+                | "elif"
+                | "else"
+                | "fi"
+                | "while"
+                | "until"
+                | "for"
+                | "select"
+                | "do"
+                | "done"
+                | "case"
+                | "esac"
+                | "in"
+                | "function"
+                | "{"
+                | "}"
+                | "[["
+                | "(("
+        )
+}
