@@ -124,7 +124,7 @@ impl Line<'_> {
         };
         if runs(&["git"]) {
             for (_, repository) in self.repositories() {
-                if let Some(setting) = repository.starts() {
+                if let Some(setting) = repository.starts().or_else(|| repository.starts_inside()) {
                     let top = repository.top.display();
                     return Opinion::Ask(format!(
                         "git starts a program of the repository's choice in {top}: {setting}"

@@ -127,7 +127,7 @@ const ANY: [&str; 3] = ["tollgate~any", ".tollgate~any", "tollgate~any/tollgate~
 
 /// Everything in the roots that a rule denies changing. A folder in which any new name is denied stands for all in it.
 ///
-/// A link stays as it is: what it leads to is closed where that is.
+/// A link stays as it is: what it leads to is closed where that is, if the rule means it by either name.
 pub(super) fn closed(guard: &Guard, scope: &Scope) -> io::Result<Vec<PathBuf>> {
     let (mut left, mut found, mut folders) = (MOST, BTreeSet::new(), scope.roots().to_vec());
     while let Some(folder) = folders.pop() {
@@ -144,13 +144,25 @@ pub(super) fn closed(guard: &Guard, scope: &Scope) -> io::Result<Vec<PathBuf>> {
             left = one_less(left, &folder)?;
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                Ok(kind) if kind.is_symlink() => {}
+                Ok(kind) if kind.is_symlink() => found.extend(closed_behind(guard, scope, &entry.path())),
                 _ if guard.closes(scope, &entry.path()) => drop(found.insert(entry.path())),
                 _ => {}
             }
         }
     }
     Ok(found.into_iter().collect())
+}
+
+/// What a link leads to inside the roots, where changing it by this name is denied.
+fn closed_behind(guard: &Guard, scope: &Scope, link: &Path) -> Option<PathBuf> {
+    let real = link.canonicalize().ok()?;
+    let inside = scope.roots().iter().any(|root| real.starts_with(root) && real != *root);
+    let closes = if real.is_dir() {
+        ANY.iter().all(|name| guard.closes(scope, &link.join(name)))
+    } else {
+        guard.closes(scope, link)
+    };
+    (inside && closes).then_some(real)
 }
 
 fn one_less(left: usize, folder: &Path) -> io::Result<usize> {

@@ -33,7 +33,7 @@ pub(super) fn reads_anywhere(leaf: &Leaf) -> bool {
         from_file || word.contains("import") || word.contains("include")
     };
     match program {
-        "jq" => words.iter().any(imports),
+        "jq" | "yq" => words.iter().any(imports),
         "cksum" => words.iter().any(checks),
         _ => program.ends_with("sum") && words.iter().any(checks),
     }

@@ -1,7 +1,9 @@
 //! What a git repository could have git run, and which files it holds: read from its own files, without starting git.
 
 use std::{
+    ffi::OsStr,
     fs, io,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
 
@@ -10,6 +12,7 @@ use std::{
 pub(super) struct Repository {
     /// The folder its names begin at.
     pub(super) top: PathBuf,
+    own: PathBuf,
     /// Where its settings are: its own, and for a worktree the ones all share.
     settings: Vec<PathBuf>,
     index: PathBuf,
@@ -18,6 +21,16 @@ pub(super) struct Repository {
 /// Keys of settings that name a program which reading starts. All others are switched off where git is started, or
 /// start nothing without a terminal.
 const STARTS: [&str; 7] = ["textconv", "clean", "smudge", "process", "external", "command", "driver"];
+
+/// What an entry of the index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Repository,
+}
+
+/// More repositories inside each other than anybody has.
+const MOST_INSIDE: usize = 1_000;
 
 impl Repository {
     /// The one that git would use in this folder.
@@ -32,8 +45,10 @@ impl Repository {
             {
                 return Some(Self::at(top, &top.join(path.trim())));
             }
-            // Git takes a folder that looks like its own for one.
-            let bare = top.join("HEAD").exists() && top.join("objects").is_dir() && top.join("refs").is_dir();
+            // Git takes a folder that looks like its own for one, whatever its `HEAD` leads to.
+            let bare = top.join("HEAD").symlink_metadata().is_ok()
+                && (top.join("commondir").exists()
+                    || (top.join("objects").is_dir() && top.join("refs").is_dir()));
             bare.then(|| Self::at(top, top))
         })
     }
@@ -42,23 +57,79 @@ impl Repository {
         let shared = fs::read_to_string(own.join("commondir")).ok().map(|path| own.join(path.trim()));
         let folders = std::iter::once(own.to_owned()).chain(shared);
         let settings = folders.flat_map(|folder| [folder.join("config"), folder.join("config.worktree")]);
-        Self { top: top.to_owned(), settings: settings.collect(), index: own.join("index") }
+        let (top, index) = (top.to_owned(), own.join("index"));
+        Self { top, own: own.to_owned(), settings: settings.collect(), index }
     }
 
-    /// The first setting of its own by which git would start a program of the repository's choice.
+    /// The first setting of its own by which git would start a program of the repository's choice, or work elsewhere.
     pub(super) fn starts(&self) -> Option<String> {
+        self.found_in_settings(&STARTS)
+    }
+
+    /// The same of the repositories in it: git looks into them with nothing switched off.
+    pub(super) fn starts_inside(&self) -> Option<String> {
+        let mut inside = vec![self.clone()];
+        let mut seen = 0;
+        while let Some(one) = inside.pop() {
+            seen += 1;
+            if seen > MOST_INSIDE {
+                return Some("so many repositories in it".to_owned());
+            }
+            let Ok(entries) = one.entries() else {
+                return Some("an index that is not understood".to_owned());
+            };
+            for (path, kind) in entries {
+                let Some(other) = (kind == Kind::Repository).then(|| Self::of(&one.top.join(path))).flatten()
+                else {
+                    continue;
+                };
+                // One that is not there is looked for above, and found in the one that holds it.
+                if other.top == one.top {
+                    continue;
+                }
+                if let Some(found) =
+                    other.found_in_settings(&STARTS).or_else(|| other.found_in_settings(&["fsmonitor"]))
+                {
+                    return Some(format!("{found} of {}", other.top.display()));
+                }
+                inside.push(other);
+            }
+        }
+        None
+    }
+
+    fn found_in_settings(&self, keys: &[&str]) -> Option<String> {
         self.settings.iter().find_map(|file| {
             let text = match fs::read(file) {
                 Ok(bytes) => String::from_utf8_lossy(&bytes).to_lowercase(),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
                 Err(_) => return Some("settings that cannot be read".to_owned()),
             };
-            text.lines().find_map(starting)
+            text.lines().find_map(|line| starting(line, keys)).or_else(|| self.works_elsewhere(file))
         })
+    }
+
+    /// The setting by which its files are not where it was found.
+    fn works_elsewhere(&self, settings: &Path) -> Option<String> {
+        let text = String::from_utf8_lossy(&fs::read(settings).ok()?).into_owned();
+        let mut values = text.lines().filter_map(|line| {
+            let at = line.to_ascii_lowercase().find("worktree")? + "worktree".len();
+            line[at..].split_once('=').map(|(_, value)| value)
+        });
+        let top = self.top.canonicalize().ok();
+        let elsewhere = |value: &str| {
+            let place = self.own.join(value.trim().trim_matches('"'));
+            value.trim() != "true" && value.trim() != "false" && place.canonicalize().ok() != top
+        };
+        values.any(elsewhere).then(|| "the setting `worktree`".to_owned())
     }
 
     /// Every file it holds now, from its top.
     pub(super) fn files(&self) -> io::Result<Vec<PathBuf>> {
+        Ok(self.entries()?.into_iter().map(|(path, _)| path).collect())
+    }
+
+    fn entries(&self) -> io::Result<Vec<(PathBuf, Kind)>> {
         match fs::read(&self.index) {
             Ok(bytes) => index(&bytes).ok_or_else(|| io::Error::other("its index is not understood")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -69,21 +140,20 @@ impl Repository {
 
 /// A line of settings, in small letters, that names a program or other settings. A value that goes on over two lines may
 /// look like one: rather too many are found.
-fn starting(line: &str) -> Option<String> {
-    let line = line.trim_start();
-    if line.starts_with("[include") {
+fn starting(line: &str, keys: &[&str]) -> Option<String> {
+    if line.contains("[include") {
         return Some("settings from another file".to_owned());
     }
     // A key may stand behind its section's name, and that may hold a bracket of its own.
-    let keys = line.split(']').map(str::trim_start).filter_map(|part| {
+    let mut found = line.split(']').map(str::trim_start).filter_map(|part| {
         let end = part.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).unwrap_or(part.len());
-        STARTS.iter().find(|key| **key == &part[..end])
+        keys.iter().find(|key| **key == &part[..end])
     });
-    keys.map(|key| format!("the setting `{key}`")).next()
+    found.next().map(|key| format!("the setting `{key}`"))
 }
 
 /// The names in git's index, of the versions 2 to 4; `None` for anything else.
-fn index(bytes: &[u8]) -> Option<Vec<PathBuf>> {
+fn index(bytes: &[u8]) -> Option<Vec<(PathBuf, Kind)>> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let version = number(4)?;
     if !bytes.starts_with(b"DIRC") || !(2..=4).contains(&version) {
@@ -111,7 +181,8 @@ fn index(bytes: &[u8]) -> Option<Vec<PathBuf>> {
             // Filled up with zeros to a multiple of eight.
             at = start + (at - start).div_ceil(8) * 8;
         }
-        names.push(PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&name)));
+        let kind = if number(start + 24)? >> 12 == 0o16 { Kind::Repository } else { Kind::File };
+        names.push((PathBuf::from(OsStr::from_bytes(&name)), kind));
     }
     // A split index keeps the rest in another file.
     (!bytes[at.min(bytes.len())..].starts_with(b"link")).then_some(names)
@@ -181,6 +252,9 @@ mod tests {
             "[merge \"x\"]\n\tdriver = evil\n",
             "[include]\n\tpath = evil\n",
             "[includeIf \"gitdir:/\"]\n\tpath = evil\n",
+            "[core][include]path = evil\n",
+            "\u{feff}[include]\n\tpath = evil\n",
+            "[core]\n\tworktree = /etc\n",
         ] {
             let folder = repository();
             let file = folder.path().join(".git/config");
@@ -208,5 +282,23 @@ mod tests {
         git(&folder.path().join("bare"), &["config", "diff.external", "evil"]);
         let bare = Repository::of(&folder.path().join("bare/refs")).unwrap();
         assert!(bare.top.ends_with("bare") && bare.starts().is_some());
+        fs::remove_file(folder.path().join("bare/HEAD")).unwrap();
+        std::os::unix::fs::symlink("refs/heads/none", folder.path().join("bare/HEAD")).unwrap();
+        assert_eq!(Repository::of(&folder.path().join("bare")), Some(bare));
+    }
+
+    #[test]
+    fn a_repository_inside_another_is_found_with_its_settings() {
+        let folder = repository();
+        git(folder.path(), &["init", "-q", "inner"]);
+        fs::write(folder.path().join("inner/x"), "").unwrap();
+        let inner = folder.path().join("inner");
+        git(&inner, &["add", "-A"]);
+        git(&inner, &["-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x"]);
+        git(folder.path(), &["-c", "advice.addEmbeddedRepo=false", "add", "inner"]);
+        let outer = Repository::of(folder.path()).unwrap();
+        assert_eq!(outer.starts_inside(), None);
+        git(&inner, &["config", "core.fsmonitor", "evil"]);
+        assert_eq!((outer.starts(), outer.starts_inside().is_some()), (None, true));
     }
 }

@@ -1,6 +1,7 @@
 //! L3: bubblewrap gives the command a file system, a process table and a network of its own; seccomp closes the rest.
 
 use std::{
+    collections::BTreeSet,
     ffi::{OsStr, OsString},
     fs::File,
     io::{self, Seek as _, Write as _},
@@ -104,7 +105,11 @@ impl Bubble {
         }
         if *confined == Confined::Writing {
             let closed = hidden.closed.iter().filter(|path| path.exists()).cloned();
-            for path in roots.iter().flat_map(|root| protected(root)).chain(closed) {
+            let closed: Vec<PathBuf> = roots.iter().flat_map(|root| protected(root)).chain(closed).collect();
+            for path in above(&closed, roots).chain(above(&hidden.found, roots)) {
+                words.say(&[&"--bind", &path, &path]);
+            }
+            for path in closed {
                 words.say(&[&"--ro-bind", &path, &path]);
             }
         }
@@ -188,6 +193,16 @@ fn protected(root: &Path) -> impl Iterator<Item = PathBuf> {
     let root = root.to_owned();
     all.map(move |name| root.join(name))
         .filter(|path| path.symlink_metadata().is_ok_and(|about| !about.is_symlink()))
+}
+
+/// The folders between these places and the roots. Each is mounted on itself, and so stays where it is: with its name it
+/// would take along what is kept in it.
+fn above<'a>(places: &'a [PathBuf], roots: &'a [PathBuf]) -> impl Iterator<Item = PathBuf> + use<'a> {
+    let inside =
+        |folder: &&Path| roots.iter().any(|root| folder.starts_with(root) && *folder != root.as_path());
+    let folders =
+        places.iter().flat_map(move |place| place.ancestors().skip(1).take_while(inside).map(Path::to_owned));
+    folders.collect::<BTreeSet<_>>().into_iter()
 }
 
 /// Puts something in the place of what is not there yet, where its folder is.

@@ -16,6 +16,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("interactive.diffFilter", ""),
     ("credential.helper", ""),
     ("gpg.program", "false"),
+    ("gpg.openpgp.program", "false"),
     ("gpg.ssh.program", "false"),
     ("gpg.x509.program", "false"),
     ("log.showSignature", "false"),
@@ -24,7 +25,6 @@ const SETTINGS: &[(&str, &str)] = &[
     ("maintenance.auto", "false"),
     ("gc.auto", "0"),
     ("submodule.recurse", "false"),
-    ("diff.ignoreSubmodules", "dirty"),
 ];
 
 /// Variables for a command that was found to only read: git takes no lock, starts no pager, hook, monitor, editor or

@@ -228,7 +228,7 @@ impl Walk<'_> {
         let leads = text.starts_with(['/', '~', '.']) && !text.starts_with("..");
         let climbs = text.starts_with("../") || text.contains("/../");
         let plain = !text.contains([':', '^', '@']) && !text.contains("..");
-        if leads || climbs || (plain && text.contains('.') && !text.starts_with('v')) {
+        if leads || climbs || (plain && text.contains(['.', '/']) && !text.starts_with('v')) {
             self.reading(text)?;
         }
         Ok(())

@@ -196,6 +196,43 @@ async fn git_does_not_print_what_a_rule_keeps_from_wherever_it_holds_it() {
 }
 
 #[tokio::test]
+async fn settings_of_git_cannot_be_swapped_with_their_folder() {
+    if !levels().any(|level| level == Level::L3) {
+        return;
+    }
+    let world = World::at(Level::L3);
+    world.repository();
+    let told = world
+        .shell("mv .git aside; mkdir .git; echo '[core] fsmonitor = evil' > .git/config; mv aside/* .git")
+        .await;
+    let settings = std::fs::read_to_string(world.folder.path().join(".git/config")).unwrap();
+    assert!(!settings.contains("evil"), "{told}");
+    world.files(&[("a", "other\n")]);
+    let told = world
+        .shell("git -c user.name=x -c user.email=x commit -qam y && git clone -q . copy && git log --oneline")
+        .await;
+    assert_eq!((&told["exit_code"], text(&told, "stdout").lines().count()), (&json!(0), 2), "{told}");
+}
+
+#[tokio::test]
+async fn a_changed_repository_inside_another_is_told_and_one_that_starts_programs_asks() {
+    for level in levels() {
+        let world = World::at(level);
+        world.repository();
+        let root = world.folder.path();
+        git(root, &["clone", "-q", ".", "inner"]);
+        git(root, &["-c", "advice.addEmbeddedRepo=false", "add", "inner"]);
+        git(root, &["commit", "-qm", "y"]);
+        assert_eq!(text(&world.shell("git status -s").await, "stdout"), "");
+        std::fs::write(root.join("inner/a"), "changed").unwrap();
+        assert_eq!(text(&world.shell("git status -s").await, "stdout"), " m inner\n", "{}", level.name());
+        git(&root.join("inner"), &["config", "core.fsmonitor", "evil"]);
+        let code = world.refused(json!({ "command": "git status -s" })).await;
+        assert_eq!(code, RefusalCode::ApprovalRequired);
+    }
+}
+
+#[tokio::test]
 async fn a_difference_is_shown_by_git_although_nothing_can_be_written() {
     for level in levels() {
         let world = World::at(level);
@@ -278,6 +315,13 @@ async fn what_a_rule_denies_changing_no_command_changes_by_whatever_name() {
         }
         let told = world.shell("echo z > other && cat held/x").await;
         assert!(text(&told, "stdout").contains("kept"), "{told}");
+        // Where only a folder further up could be moved, nothing takes its place.
+        world.files(&[("up/held/x", "kept"), ("up/other", "")]);
+        world.shell("mv up away; mkdir -p up/held; echo z > up/held/x").await;
+        let kept = std::fs::read_to_string(world.folder.path().join("up/held/x")).unwrap();
+        assert_eq!(kept, "kept");
+        assert_eq!(world.shell("mv up/other up/another && mv up/another there").await["exit_code"], 0);
+
         assert!(notes(&told).contains("Closed to changes by the command"), "{told}");
     }
 }
