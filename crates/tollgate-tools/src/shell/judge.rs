@@ -70,20 +70,31 @@ impl Walk<'_> {
             }
             wrapper::Unwrapped::Script { text, why } => {
                 self.leaf(words);
-                self.inner_script(&text);
-                Err(why)
+                let known = self.inner_script(&text);
+                if known.is_ok() && self.is_a_plain_shell(words) { Ok(()) } else { Err(why) }
             }
         }
     }
 
-    /// The commands of a script in a word, for rules about them.
-    fn inner_script(&mut self, text: &str) {
+    /// `bash -c script`, from where the line began: it does what the script would do as a line of its own.
+    fn is_a_plain_shell(&self, words: &[Word]) -> bool {
+        let texts: Option<Vec<&str>> = words.iter().map(Word::text).collect();
+        let here = self.folders == [""] && self.scripts == 0;
+        here && matches!(
+            texts.as_deref(),
+            Some(["bash" | "sh" | "/bin/bash" | "/bin/sh" | "/usr/bin/bash", "-c", _])
+        )
+    }
+
+    /// The commands of a script in a word, for rules about them, and whether it only reads.
+    fn inner_script(&mut self, text: &str) -> Result<(), Why> {
         let inner = super::analysis::analyse_inside(text, self.scripts + 1);
         self.leaves.extend(inner.leaves);
         self.unclear.extend(inner.unclear);
         self.writes.extend(inner.writes);
         self.reads.extend(inner.reads);
         self.hosts.extend(inner.hosts);
+        inner.read_only
     }
 
     pub(super) fn leaf(&mut self, words: &[Word]) {

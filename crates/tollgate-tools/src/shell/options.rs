@@ -134,6 +134,7 @@ impl<'w> Reader<'_, 'w> {
                 self.parsed.operands.push(word);
                 Ok(())
             }
+            Value::Glob(text) if self.gives_a_value(text) => Ok(()),
             Value::Glob(text) => {
                 let steady = !text.starts_with(['-', '*', '?', '[']);
                 if steady || (!text.starts_with('-') && self.program.freedom == Freedom::Harmless) {
@@ -152,6 +153,15 @@ impl<'w> Reader<'_, 'w> {
                 }
             }
         }
+    }
+
+    /// `--include=*.rs`: whatever files there are, it is this option with some value, once or more often.
+    fn gives_a_value(&self, text: &str) -> bool {
+        let named = text
+            .split_once('=')
+            .filter(|(name, _)| name.starts_with("--") && !name.contains(['*', '?', '[']));
+        let takes = named.and_then(|(name, _)| self.program.option(name)).map(|(_, takes)| takes);
+        takes == Some(Takes::One) && self.program.freedom == Freedom::Harmless
     }
 
     fn option(&mut self, text: &str, word: &Word) -> Result<(), Why> {

@@ -199,6 +199,8 @@ impl Reader<'_> {
                     }
                     *rest = after.chars();
                 }
+                // Whether it stands for itself or for a tab, a letter after it ends nothing.
+                '\\' if rest.clone().next().is_some_and(|next| next.is_ascii_alphanumeric()) => {}
                 '\\' | '\n' => return Err(unclear()),
                 c if c == delimiter => return Err(unclear()),
                 _ => {}

@@ -14,6 +14,7 @@ const BEFORE: &[(&str, &str)] = &[
     ("GIT_PAGER PAGER MANPAGER", "cat"),
     ("GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT", "0"),
     ("RUST_BACKTRACE", "0 1 full"),
+    ("CI NODE_ENV RUST_LOG PYTHONUNBUFFERED", "*"),
 ];
 
 /// `NAME=value` before a command that changes nothing but how text looks.
