@@ -140,8 +140,8 @@ impl Tool for ShellTool {
         let only_reads = confined == Confined::Reading;
         let folder = cx.cwd().join(args.cwd.as_deref().unwrap_or("."));
         let hidden = self.0.hidden(&analysis, confined, &folder, cx).await?;
-        let mut notes = kept(&hidden, cx.cwd());
-        let launch = self.0.launch(&args.command, &analysis, folder, cx, (confined, hidden))?;
+        let mut notes = words::kept(&hidden, cx.cwd());
+        let launch = self.0.launch(&args.command, &analysis, folder.clone(), cx, (confined, hidden))?;
         let job = Job::start(launch, &args.command).await.map_err(|error| not_started(&error))?;
         let job = Arc::new(job);
         if args.background {
@@ -172,6 +172,7 @@ impl Tool for ShellTool {
                 return Ok(self.0.told(&job, Some(number), notes));
             }
         }
+        notes.extend(words::unreached(&job, &analysis, &folder, cx.roots()));
         if analysis.read_only == Err(Why::Background) {
             notes.push("What it left in the background ended with the shell; background: true keeps a command running.".to_owned());
         }
@@ -272,16 +273,6 @@ fn searched(path: &OsStr, roots: &[PathBuf], confined: Confined) -> OsString {
     let wanted =
         |folder: &PathBuf| folder.is_absolute() && (confined == Confined::Writing || !inside(folder));
     std::env::join_paths(std::env::split_paths(path).filter(wanted)).unwrap_or_default()
-}
-
-/// What the command was kept from, in words.
-fn kept(hidden: &Hidden, folder: &Path) -> Vec<String> {
-    let told = [
-        (&hidden.found, "Kept from the command, because a rule or their name says so"),
-        (&hidden.closed, "Closed to changes by the command, because a rule says so"),
-    ];
-    let told = told.into_iter().filter(|(paths, _)| !paths.is_empty());
-    told.map(|(paths, what)| format!("{what}: {}.", words::some(paths, folder))).collect()
 }
 
 fn not_started(error: &LaunchError) -> Failure {

@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use super::{
     job::{Job, Over},
+    repository::Repository,
     transcript::{Raw, Stream, Transcript},
 };
+use crate::{sandbox::Hidden, shell::Analysis};
 
 /// A few of these paths, as seen from the working folder, and how many there are beside them.
 pub(super) fn some(paths: &[PathBuf], from: &Path) -> String {
@@ -124,4 +126,24 @@ pub(super) fn raw(number: u32, stream: Stream, raw: &Raw) -> Value {
         "total_bytes": raw.total,
         "base64": BASE64_STANDARD.encode(&raw.bytes),
     })
+}
+
+/// What the command was kept from, in words.
+pub(super) fn kept(hidden: &Hidden, folder: &Path) -> Vec<String> {
+    let told = [
+        (&hidden.found, "Kept from the command, because a rule or their name says so"),
+        (&hidden.closed, "Closed to changes by the command, because a rule says so"),
+    ];
+    let told = told.into_iter().filter(|(paths, _)| !paths.is_empty());
+    told.map(|(paths, what)| format!("{what}: {}.", some(paths, folder))).collect()
+}
+
+/// Why git found no repository where there is one.
+pub(super) fn unreached(job: &Job, analysis: &Analysis, folder: &Path, roots: &[PathBuf]) -> Option<String> {
+    let failed = job.over().is_some_and(|over| over.code == Some(128)) && analysis.names("git");
+    let out = Repository::of(folder).filter(|_| failed)?.out_of_reach(roots)?;
+    let out = out.display();
+    Some(format!(
+        "blocked by the sandbox: {out} of this folder's repository lies outside the workspace. `--root` with the repository's top brings it in."
+    ))
 }

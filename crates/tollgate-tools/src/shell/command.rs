@@ -81,6 +81,10 @@ impl Walk<'_> {
         let words = self.words(node)?;
         match &words[..] {
             [word] if word.text().is_some() => Ok(word.clone()),
+            [word] if !self.given.contains_key("HOME") && word.at_home().is_some() => {
+                self.note(Err(word.dynamic()));
+                Ok(Word::fixed(word.at_home().unwrap_or_default()))
+            }
             _ => Err(Why::Dynamic(self.slice(node).to_owned())),
         }
     }

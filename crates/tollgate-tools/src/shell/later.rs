@@ -209,7 +209,10 @@ fn is_fed(own: &str, words: &[Word]) -> bool {
         "fd" | "fdfind" => words.iter().filter_map(Word::text).any(|text| {
             text.starts_with("--exec=") || (is_cluster(text) && text.len() > 2 && text.contains(['x', 'X']))
         }),
-        "source" | "." => words.first().is_some_and(|word| word.text().is_none_or(is_input)),
+        "source" | "." => {
+            let file = |word: &Word| word.text().map_or(word.at_home().is_some(), |text| !is_input(text));
+            words.first().is_some_and(|word| !file(word))
+        }
         _ if wrapper::is_shell(own) => is_fed_shell(own, words),
         _ => false,
     }

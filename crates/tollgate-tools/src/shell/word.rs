@@ -52,6 +52,13 @@ impl Word {
         self.text().unwrap_or(&self.source)
     }
 
+    /// A file below the home folder, named without quotes: for rules about it. That it only reads is not said.
+    pub(super) fn at_home(&self) -> Option<String> {
+        let rest = self.source.strip_prefix("$HOME/").or_else(|| self.source.strip_prefix("${HOME}/"))?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-+/".contains(c);
+        rest.chars().all(plain).then(|| format!("~/{rest}"))
+    }
+
     pub(super) fn dynamic(&self) -> Why {
         Why::Dynamic(self.source.clone())
     }
@@ -176,13 +183,10 @@ impl Walk<'_> {
                     }
                     return Ok(());
                 }
-                // As `~`, unless the line says otherwise. Blanks in it would part it where nothing holds it together.
+                // As `~`, unless the line says otherwise. Without quotes, blanks in it would part it.
                 let home = matches!(source, "$HOME" | "${HOME}") && !self.given.contains_key("HOME");
-                if home && pieces.text.is_empty() && pieces.unknown.is_none() {
+                if home && !splits && pieces.text.is_empty() && pieces.unknown.is_none() {
                     pieces.text.push('~');
-                    if splits {
-                        self.note(Err(Why::Dynamic(source.to_owned())));
-                    }
                     return Ok(());
                 }
                 if !expand::is_plain(source) {

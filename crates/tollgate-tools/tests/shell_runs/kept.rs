@@ -196,6 +196,23 @@ async fn git_does_not_print_what_a_rule_keeps_from_wherever_it_holds_it() {
 }
 
 #[tokio::test]
+async fn where_git_cannot_reach_its_repository_the_result_says_why() {
+    for level in levels() {
+        let outer = World::at(level);
+        outer.repository();
+        let root = outer.folder.path().canonicalize().unwrap();
+        git(&root, &["worktree", "add", "-q", "aside"]);
+        let inner = tempfile::Builder::new().tempdir_in(root.join("pub")).unwrap();
+        for folder in [inner, tempfile::Builder::new().tempdir_in(root.join("aside")).unwrap()] {
+            let world = World::inside(folder, Sandbox::at(level), Guard::open());
+            let told = world.shell("git log --oneline").await;
+            assert!(notes(&told).contains("lies outside the workspace"), "{}: {told}", level.name());
+        }
+        assert_eq!(notes(&outer.shell("git log --oneline nothing").await), "");
+    }
+}
+
+#[tokio::test]
 async fn settings_of_git_cannot_be_swapped_with_their_folder() {
     if !levels().any(|level| level == Level::L3) {
         return;
