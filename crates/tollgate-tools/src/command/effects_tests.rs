@@ -319,3 +319,23 @@ fn nobody_is_asked_where_no_rule_could_mean_the_words() {
     }
     assert_eq!(decided(&["allow shell(git *)"], "git $x \"$y\" z*"), Decision::Allow);
 }
+
+#[test]
+fn a_line_that_could_be_read_in_very_many_ways_is_asked_about_soon() {
+    let rules = ["allow shell", "deny shell(git push *)"];
+    for (part, end) in [
+        ("sudo -a ", "ls"),
+        ("exec -- ", "ls"),
+        ("git bisect run ", "ls"),
+        ("find . -exec ", "ls"),
+        ("xargs ", "ls"),
+        ("nice ", "ls"),
+        ("echo $(", ""),
+        ("$(", ""),
+        ("`", ""),
+    ] {
+        let line = part.repeat(9_000 / part.len()) + end;
+        assert_eq!(decided(&rules, &line), Decision::Ask, "{part}");
+        assert!(of(&line, None, None).touches.len() < 200, "{part}");
+    }
+}

@@ -35,14 +35,18 @@ pub struct Leaf {
 
 /// Reads a command line as bash would, and says what is known about it.
 pub fn analyse(command: &str) -> Analysis {
-    analyse_inside(command, 0)
+    let mut left = MOST_WORK;
+    analyse_inside(command, 0, &mut left)
 }
+
+/// So many words are looked at for one line, those that are read in several ways counted each time.
+const MOST_WORK: usize = 50_000;
 
 /// More scripts inside scripts than anyone writes.
 pub(super) const MOST_SCRIPTS: usize = 5;
 
 /// The same for a script that stands in a word of another.
-pub(super) fn analyse_inside(command: &str, scripts: usize) -> Analysis {
+pub(super) fn analyse_inside(command: &str, scripts: usize, left: &mut usize) -> Analysis {
     if let Err(why) = text::looked_at(command) {
         return Analysis::unknown(why);
     }
@@ -52,8 +56,9 @@ pub(super) fn analyse_inside(command: &str, scripts: usize) -> Analysis {
     let Some(tree) = parse(command) else {
         return Analysis::unknown(Why::Syntax("the parser gave up".to_owned()));
     };
-    let mut walk = Walk::new(command, scripts);
+    let mut walk = Walk::new(command, scripts, *left);
     walk.program(tree.root_node());
+    *left = walk.left;
     walk.into_analysis()
 }
 

@@ -45,7 +45,9 @@ impl Walk<'_> {
                 if child.is_named() && !matches!(child.kind(), "variable_assignment") {
                     // It stands as written; what it runs inside was looked at or is looked at now.
                     words.push(unknown(self.slice(child)));
-                    self.look_inside(child);
+                    if !matches!(why, Why::Dynamic(_)) {
+                        self.look_inside(child);
+                    }
                 }
                 understood = false;
                 self.note(Err(why));

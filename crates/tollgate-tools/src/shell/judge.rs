@@ -12,6 +12,12 @@ use super::{
 impl Walk<'_> {
     /// Judges a simple command, and notes it with what it touches.
     pub(super) fn judge(&mut self, words: &[Word]) -> Result<(), Why> {
+        let mut judged = Err(Why::Grammar("so deep a nesting".to_owned()));
+        self.deeper(words.len(), |walk| judged = walk.judge_here(words));
+        judged
+    }
+
+    fn judge_here(&mut self, words: &[Word]) -> Result<(), Why> {
         let Some((name, rest)) = words.split_first() else { return Err(Why::Empty) };
         let Some(name) = name.text() else {
             self.leaf(words);
@@ -88,7 +94,7 @@ impl Walk<'_> {
 
     /// The commands of a script in a word, for rules about them, and whether it only reads.
     fn inner_script(&mut self, text: &str) -> Result<(), Why> {
-        let inner = super::analysis::analyse_inside(text, self.scripts + 1);
+        let inner = super::analysis::analyse_inside(text, self.scripts + 1, &mut self.left);
         self.leaves.extend(inner.leaves);
         self.unclear.extend(inner.unclear);
         self.writes.extend(inner.writes);

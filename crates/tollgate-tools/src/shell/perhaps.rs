@@ -65,9 +65,10 @@ impl Walk<'_> {
         if self.scripts > analysis::MOST_SCRIPTS {
             return self.anything();
         }
-        let mut inner = Walk::new("", self.scripts + 1);
+        let mut inner = Walk::new("", self.scripts + 1, self.left);
         inner.folders.clone_from(&self.folders);
         inner.judge(words).ok();
+        self.left = inner.left;
         self.tighten(inner.leaves, inner.unclear);
         self.writes.extend(inner.writes);
     }
@@ -79,7 +80,7 @@ impl Walk<'_> {
         if text.trim().is_empty() {
             return;
         }
-        let inner = analysis::analyse_inside(text, self.scripts + 1);
+        let inner = analysis::analyse_inside(text, self.scripts + 1, &mut self.left);
         self.tighten(inner.leaves, inner.unclear);
         self.writes.extend(inner.writes);
     }

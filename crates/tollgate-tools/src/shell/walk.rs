@@ -33,6 +33,8 @@ pub(super) struct Walk<'s> {
     /// Files that get text by a redirection; whether there is one of which only running it tells the name.
     pub(super) redirected: Vec<String>,
     pub(super) writes_somewhere: bool,
+    /// How much may still be looked at.
+    pub(super) left: usize,
 }
 
 /// Deeper nesting than anyone writes by hand.
@@ -41,7 +43,7 @@ pub(super) const DEEPEST: usize = 40;
 const MOST_FOLDERS: usize = 8;
 
 impl<'s> Walk<'s> {
-    pub(super) fn new(source: &'s str, scripts: usize) -> Self {
+    pub(super) fn new(source: &'s str, scripts: usize, left: usize) -> Self {
         Self {
             source,
             leaves: Vec::new(),
@@ -58,6 +60,7 @@ impl<'s> Walk<'s> {
             scripts,
             redirected: Vec::new(),
             writes_somewhere: false,
+            left,
         }
     }
 
@@ -133,13 +136,22 @@ impl<'s> Walk<'s> {
 
     /// One statement of any kind.
     pub(super) fn statement(&mut self, node: Node<'_>) {
+        // About as many as its text has.
+        let words = (node.end_byte() - node.start_byte()) / 8;
+        self.deeper(words, |walk| walk.known(node));
+    }
+
+    /// Looks at something further inside, so many words of it. Where that is too deep, or too much by now, it is anything.
+    pub(super) fn deeper(&mut self, words: usize, look: impl FnOnce(&mut Self)) {
         self.depth += 1;
-        if self.depth > DEEPEST {
+        let left = self.left.checked_sub(words + 1).filter(|_| self.depth <= DEEPEST);
+        if let Some(left) = left {
+            self.left = left;
+            look(self);
+        } else {
             self.note(Err(Why::Grammar("so deep a nesting".to_owned())));
             self.leaves.push(Leaf::default());
             self.anything();
-        } else {
-            self.known(node);
         }
         self.depth -= 1;
     }
