@@ -15,7 +15,10 @@ use super::{
     repository::Repository,
     shown,
 };
-use crate::{sandbox::Confined, shell::Analysis};
+use crate::{
+    sandbox::Confined,
+    shell::{Analysis, Leaf},
+};
 
 /// A command line, and where it runs.
 pub(super) struct Line<'a> {
@@ -24,6 +27,8 @@ pub(super) struct Line<'a> {
     pub(super) folder: &'a Path,
     pub(super) home: Option<&'a Path>,
     pub(super) scope: &'a Scope,
+    /// What is denied is hidden from the command.
+    pub(super) hides: bool,
 }
 
 /// Files by which a project says which program of several a name stands for.
@@ -50,7 +55,9 @@ pub(super) fn about(line: &Line<'_>, guard: &Guard) -> Opinion {
     let astray = || if reading { line.astray(guard) } else { Opinion::Abstain };
     let started = || if reading { line.starts() } else { Opinion::Abstain };
     let mut asks = Opinion::Abstain;
-    for doubt in [&astray as &dyn Fn() -> Opinion, &|| line.printed(guard), &started] {
+    for doubt in
+        [&astray as &dyn Fn() -> Opinion, &|| line.printed(guard), &|| line.recorded(guard), &started]
+    {
         match doubt() {
             Opinion::Deny(refusal) => return Opinion::Deny(refusal),
             Opinion::Ask(why) if matches!(asks, Opinion::Abstain) => asks = Opinion::Ask(why),
@@ -85,6 +92,9 @@ impl Line<'_> {
     /// Contents that git would print, and a rule keeps from being read.
     fn printed(&self, guard: &Guard) -> Opinion {
         let shown: Vec<_> = self.analysis.leaves.iter().filter_map(shown::shown).collect();
+        if !shown.is_empty() && guard.denies_reading() && self.analysis.leaves.iter().any(goes_elsewhere) {
+            return Opinion::Ask("which repository git would print from cannot be told, and a rule keeps files from being read".to_owned());
+        }
         let least = if self.confined == Confined::Reading { Reading::Asks } else { Reading::Denied };
         let mut asks = Opinion::Abstain;
         for (folder, repository) in shown.first().into_iter().flat_map(|_| self.repositories()) {
@@ -114,6 +124,30 @@ impl Line<'_> {
             }
         }
         asks
+    }
+
+    /// Files that git would record as gone, because they are hidden from it.
+    fn recorded(&self, guard: &Guard) -> Opinion {
+        let records: Vec<_> = self.analysis.leaves.iter().filter_map(shown::records).collect();
+        if records.is_empty() || self.confined == Confined::Reading || !self.hides || !guard.denies_reading()
+        {
+            return Opinion::Abstain;
+        }
+        for (folder, repository) in self.repositories() {
+            let top = &repository.top;
+            let held = repository.files().unwrap_or_default().into_iter().map(|file| top.join(file));
+            let mut gone = held.filter(|file| {
+                records.iter().any(|one| one.holds(file, top, &folder))
+                    && guard.says(self.scope, file) == Reading::Denied
+            });
+            if let Some(file) = gone.next() {
+                let name = file.strip_prefix(top).unwrap_or(&file).display();
+                return denied(format!(
+                    "A rule keeps {name} from commands, and git would record it as deleted. Name the paths to add, and commit without -a."
+                ));
+            }
+        }
+        Opinion::Abstain
     }
 
     /// A program of the project's choice that would start.
@@ -156,6 +190,23 @@ impl Line<'_> {
         let found = |folder: PathBuf| Repository::of(&folder).map(|repository| (folder, repository));
         folders.into_iter().filter_map(found).collect()
     }
+}
+
+/// A command that has git work in another place than the words `-C` and `cd` say.
+fn goes_elsewhere(leaf: &Leaf) -> bool {
+    let Some((program, words)) = leaf.words.split_first() else { return true };
+    let steers = |word: &String| {
+        ["--git-dir", "--work-tree", "GIT_DIR=", "GIT_WORK_TREE=", "GIT_COMMON_DIR="]
+            .iter()
+            .any(|start| word.starts_with(start))
+    };
+    let moves = match program.rsplit('/').next() {
+        Some("pushd" | "popd") => true,
+        Some("env") => words.iter().any(|word| word.starts_with("-C") || word.starts_with("--c")),
+        Some("cd" | "git") => words.iter().any(|word| word.contains(['$', '`', '*', '?', '['])),
+        _ => false,
+    };
+    steers(program) || words.iter().any(steers) || moves
 }
 
 fn denied(why: String) -> Opinion {

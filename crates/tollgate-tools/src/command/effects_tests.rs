@@ -131,6 +131,14 @@ fn a_command_in_a_part_that_is_not_understood_is_still_asked_about() {
         "x='$(git push)'; echo ${x@P}",
         "f() { git push; }",
         "(( a[$(git push)] ))",
+        "ls\n\\git push",
+        "git {fd}>o push",
+        "exec {fd}>o git push",
+        "git pu{s..s}h",
+        "git {,push}",
+        "sh -c 'echo a &>o git push'",
+        "sh -c \"echo \\$'a\\\\'; git push; #'\"",
+        "zsh -c 'noglob git push'",
     ]);
 }
 
@@ -183,6 +191,14 @@ fn the_command_of_a_wrapper_is_found_whichever_of_its_options_take_a_value() {
         "find . -exec true \\; -exec git push \\;",
         "find . -exec sh -c 'git {}' \\;",
         "\"$HOME\"/bin/git push",
+        "find . -maxdepth 0 ! -name -exec -exec git push \\;",
+        "find push -maxdepth 0 -exec git {} \\;",
+        "echo push > x; xargs -a x git",
+        "script -c'git push' /dev/null",
+        "runuser root -c 'git push'",
+        "/lib64/ld-linux-x86-64.so.2 /usr/bin/git push",
+        "direnv exec . git push",
+        "nodemon --exec 'git push'",
     ]);
 }
 
@@ -209,6 +225,10 @@ fn what_git_runs_for_others_meets_the_rules_too() {
         "GIT_CONFIG_GLOBAL=x git p",
         "/usr/lib/git-core/git-push",
         "git-push origin",
+        "git -c my.repo=. for-each-repo --config=my.repo push",
+        "git submodule --quiet foreach --recursive git push",
+        "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0=push; git x",
+        "declare -x GIT_CONFIG_GLOBAL=f; git x",
     ]);
 }
 
@@ -233,6 +253,9 @@ fn what_the_shell_counts_keeps_or_reads_later_meets_the_rules_too() {
         "env 'BASH_FUNC_ls%%=() { git push; }' bash -c ls",
         "LESSOPEN='|git push' less f",
         "hash -p /usr/bin/git ls; ls push",
+        "sh -c 'alias g=git\ng push'",
+        "set -o posix; alias g=git\ng push",
+        "batch <<< 'git push'",
     ]);
 }
 
@@ -251,6 +274,9 @@ fn a_script_that_the_line_writes_could_be_anything() {
         "printf 'all:;git push' > m; make -f m",
         "printf x | make -f -",
         "alias p='git push'; shopt -s expand_aliases\np",
+        "echo 'git push' > g; chmod +x g; PATH=.:$PATH g",
+        "echo 'git push' > x; find . -maxdepth 1 -name x -exec sh {} \\;",
+        "echo 'git push' | sponge x; sh x",
     ]);
 }
 

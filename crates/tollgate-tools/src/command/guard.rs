@@ -102,6 +102,11 @@ impl Guard {
         Self { open: true, ..Self::new(|| false, |_, _| Reading::Allowed) }
     }
 
+    /// True where a rule denies reading something.
+    pub(super) fn denies_reading(&self) -> bool {
+        (self.denies)()
+    }
+
     /// True where nobody said what the rules are, so that what it allows means nothing.
     pub(super) const fn is_open(&self) -> bool {
         self.open

@@ -52,8 +52,8 @@ impl<'a> Look<'a> {
         }
         let entries = match folder.read_dir() {
             Ok(entries) => entries,
-            // What we cannot look into, or is gone, the command cannot read either.
-            Err(error) if is_closed(&error) => return Ok(false),
+            // What we cannot look into a command that changes things can open, if it is its own.
+            Err(error) if is_closed(&error) => return Ok(self.least == Reading::Denied && folder.is_dir()),
             Err(error) => return Err(error),
         };
         let (mut all, mut below) = (!self.kept.contains(folder), Vec::new());
@@ -137,7 +137,11 @@ pub(super) fn closed(guard: &Guard, scope: &Scope) -> io::Result<Vec<PathBuf>> {
         }
         let entries = match folder.read_dir() {
             Ok(entries) => entries,
-            Err(error) if is_closed(&error) => continue,
+            Err(error) if is_closed(&error) => {
+                // It may be opened by who owns it.
+                found.extend(folder.is_dir().then_some(folder));
+                continue;
+            }
             Err(error) => return Err(error),
         };
         for entry in entries.flatten() {

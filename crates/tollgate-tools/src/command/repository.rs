@@ -37,7 +37,7 @@ impl Repository {
     pub(super) fn of(folder: &Path) -> Option<Self> {
         folder.ancestors().find_map(|top| {
             let dot = top.join(".git");
-            if dot.is_dir() {
+            if is_own(&dot) {
                 return Some(Self::at(top, &dot));
             }
             if let Some(path) =
@@ -45,11 +45,7 @@ impl Repository {
             {
                 return Some(Self::at(top, &top.join(path.trim())));
             }
-            // Git takes a folder that looks like its own for one, whatever its `HEAD` leads to.
-            let bare = top.join("HEAD").symlink_metadata().is_ok()
-                && (top.join("commondir").exists()
-                    || (top.join("objects").is_dir() && top.join("refs").is_dir()));
-            bare.then(|| Self::at(top, top))
+            is_own(top).then(|| Self::at(top, top))
         })
     }
 
@@ -142,6 +138,13 @@ impl Repository {
             Err(error) => Err(error),
         }
     }
+}
+
+/// A folder that git takes for one of its own, whatever its `HEAD` leads to. One that it does not, it passes over.
+fn is_own(folder: &Path) -> bool {
+    folder.join("HEAD").symlink_metadata().is_ok()
+        && (folder.join("commondir").exists()
+            || (folder.join("objects").is_dir() && folder.join("refs").is_dir()))
 }
 
 /// A line of settings, in small letters, that names a program or other settings. A value that goes on over two lines may

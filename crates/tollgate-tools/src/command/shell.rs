@@ -118,10 +118,17 @@ impl Tool for ShellTool {
         let analysis = analyse(&args.command);
         let confined = confined(&analysis, args);
         let folder = scope.cwd().join(args.cwd.as_deref().unwrap_or("."));
-        let line =
-            Line { analysis: &analysis, confined, folder: &folder, home: shell.home.as_deref(), scope };
+        let hides = shell.sandbox.hides(confined);
+        let line = Line {
+            analysis: &analysis,
+            confined,
+            folder: &folder,
+            home: shell.home.as_deref(),
+            scope,
+            hides,
+        };
         let doubt = doubts::about(&line, &shell.guard);
-        if !matches!(doubt, Opinion::Abstain) || shell.sandbox.hides(confined) {
+        if !matches!(doubt, Opinion::Abstain) || hides {
             return doubt;
         }
         match shell.guard.forbidden(scope) {

@@ -30,8 +30,10 @@ pub(super) fn shown(leaf: &Leaf) -> Option<Shown<'_>> {
             return Some(Shown::Named(named));
         }
     }
-    let file = sub == "show" && plain.iter().any(|word| word.contains(':'));
-    if !prints(sub, words) && !file {
+    // What is no commit is printed as it is.
+    let commit = |word: &&str| word.starts_with("HEAD") || word.starts_with('@') || word.contains("..");
+    let file = sub == "show" && plain.iter().any(|word| word.contains(':') || !commit(word));
+    if !prints(sub, words) && !file && !whole {
         return None;
     }
     let trees = plain.iter().any(|word| of_a_revision(word).is_some());
@@ -39,11 +41,28 @@ pub(super) fn shown(leaf: &Leaf) -> Option<Shown<'_>> {
         // Where the words begin, or whether they count, is another matter then.
         return Some(Shown::everything());
     }
-    let mut specs: Vec<&str> = specs.iter().map(String::as_str).collect();
-    if matches!(sub, "blame" | "annotate") && specs.is_empty() {
-        // One of its words is the file.
-        specs = plain;
+    let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+    // One of the words of `git blame` is the file.
+    let blames = matches!(sub, "blame" | "annotate") && specs.is_empty();
+    Some(limited(if blames { plain } else { specs }))
+}
+
+/// The files that git would record as gone where they are hidden from it; `None` for a command that records none.
+pub(super) fn records(leaf: &Leaf) -> Option<Shown<'_>> {
+    let (sub, words, _) = git(leaf)?;
+    let plain: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+    let cluster =
+        |word: &String, letter| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
+    match sub {
+        "add" | "rm" | "stage" => Some(limited(plain)),
+        "commit" => words.iter().any(|word| word == "--all" || cluster(word, 'a')).then(Shown::everything),
+        "stash" => matches!(plain.first(), None | Some(&("push" | "save"))).then(Shown::everything),
+        _ => None,
     }
+}
+
+/// The files at these places, but for those that are left out.
+fn limited(mut specs: Vec<&str>) -> Shown<'_> {
     let left_out = |word: &str| {
         let path = [":!", ":^", ":(exclude)"].iter().find_map(|sign| word.strip_prefix(sign));
         path.filter(|path| is_plain(path)).map(str::len).map(|length| word.len() - length)
@@ -54,7 +73,7 @@ pub(super) fn shown(leaf: &Leaf) -> Option<Shown<'_>> {
     if !specs.iter().all(|word| is_plain(word)) {
         specs.clear();
     }
-    Some(Shown::Of { within: specs, without })
+    Shown::Of { within: specs, without }
 }
 
 /// What `git config --blob revision:path` prints; without that option it prints settings.
@@ -159,8 +178,13 @@ fn git(leaf: &Leaf) -> Option<(&str, &[String], bool)> {
     }
     let (mut at, mut whole) = (0, false);
     while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-        whole |=
-            word.ends_with("-pathspecs") || word.starts_with("--work-tree") || word.starts_with("--git-dir");
+        let set = words.get(at + 1).filter(|_| word == "-c").is_some_and(|set| {
+            ["stash.", "log.", "diff.", "commit.", "status."]
+                .iter()
+                .any(|start| set.to_lowercase().starts_with(start))
+        });
+        let elsewhere = word.starts_with("--work-tree") || word.starts_with("--git-dir");
+        whole |= set || elsewhere || word.ends_with("-pathspecs");
         at += if VALUED.contains(&word.as_str()) { 2 } else { 1 };
     }
     words.get(at).map(|sub| (sub.as_str(), &words[at + 1..], whole))
@@ -181,10 +205,10 @@ const VALUED: [&str; 9] = [
 
 /// Commands that print names, numbers and messages, or change the repository, and no contents.
 const QUIET: &str = "add am apply bisect branch check-attr check-ignore check-mailmap checkout cherry cherry-pick clean \
-    column commit-graph config count-objects describe fetch for-each-ref fsck gc hash-object help init interpret-trailers ls-files \
-    ls-remote ls-tree maintenance merge merge-base mv name-rev notes pack-refs prune pull push read-tree rebase remote repack replace \
+    column commit-graph config count-objects describe fetch fsck gc hash-object help init interpret-trailers ls-files \
+    ls-remote ls-tree maintenance merge merge-base mv name-rev pack-refs prune push rebase remote repack \
     rerere reset restore rev-list rev-parse revert rm send-pack shortlog show-branch show-ref sparse-checkout stripspace submodule switch \
-    symbolic-ref tag update-index update-ref var verify-commit verify-pack verify-tag version write-tree";
+    symbolic-ref tag update-ref var verify-commit verify-pack verify-tag version write-tree";
 
 /// True for a command that prints what is in files, with these words.
 fn prints(sub: &str, words: &[String]) -> bool {
@@ -206,20 +230,48 @@ fn prints(sub: &str, words: &[String]) -> bool {
         ];
         short("puUWcmL") || long(&names) || long(&["--remerge-diff", "--dd", "--diff-merges", "--check"])
     };
-    let less = || {
-        let names = ["--stat", "--name-", "--numstat", "--shortstat", "--dirstat", "--summary", "--no-patch"];
-        short("s") || long(&names) || long(&["--raw", "--quiet", "--compact-summary"])
-    };
+    let interacts = || short("pei") || long(&["--patch", "--interactive", "--edit"]);
+    let first = words.iter().map(String::as_str).find(|word| !word.starts_with('-'));
+    let formats = |signs: &[&str]| words.iter().any(|word| signs.iter().any(|sign| word.contains(sign)));
     match sub {
-        "show" | "diff" => patch() || !less(),
+        "show" | "diff" => patch() || !says_less(&words[..ended]),
         "log" | "whatchanged" | "reflog" | "diff-tree" | "diff-index" | "diff-files" => patch(),
-        "stash" => patch() && !words.iter().any(|word| word == "push" || word == "save"),
-        "status" | "commit" => short("v") || long(&["--verbose"]),
-        "cat-file" => !long(&["--batch-check"]) && !short("tse"),
-        "worktree" => !words.iter().any(|word| matches!(word.as_str(), "list" | "remove" | "prune")),
+        "stash" => (patch() && !matches!(first, Some("push" | "save"))) || interacts(),
+        "status" => short("v") || long(&["--verbose"]),
+        "commit" => short("v") || long(&["--verbose"]) || interacts(),
+        "add" | "checkout" | "reset" | "restore" => interacts(),
+        "cat-file" => {
+            let asks = words.first().is_some_and(|word| matches!(word.as_str(), "-t" | "-s" | "-e"));
+            !asks && !long(&["--batch-check"])
+        }
+        "worktree" => !matches!(first, Some("list" | "remove" | "prune" | "lock" | "unlock" | "repair")),
+        "notes" => first.is_some_and(|first| first != "list"),
+        "for-each-ref" => formats(&["raw", "contents"]),
+        // From a folder here, or from where they come anyway.
+        "pull" => words.iter().any(|word| word.starts_with(['.', '/', '~', '$']) || word.contains("file:")),
         // What nobody lists may print anything.
         sub => !QUIET.split_ascii_whitespace().any(|quiet| quiet == sub),
     }
+}
+
+/// True where an option says that no differences are printed; not where it is the value of another.
+fn says_less(words: &[String]) -> bool {
+    let less = |word: &str| {
+        let names = "--stat --name-only --name-status --numstat --shortstat --dirstat --summary --no-patch --raw --quiet --compact-summary -s";
+        names
+            .split(' ')
+            .any(|name| word == name || word.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
+    };
+    let flag = |word: &str| {
+        matches!(
+            word,
+            "--oneline" | "--no-color" | "--cached" | "--staged" | "--graph" | "--all" | "-M" | "-w" | "-z"
+        )
+    };
+    let value = |at: usize| {
+        at > 0 && words[at - 1].starts_with('-') && !less(&words[at - 1]) && !flag(&words[at - 1])
+    };
+    (0..words.len()).any(|at| less(&words[at]) && !value(at))
 }
 
 #[cfg(test)]

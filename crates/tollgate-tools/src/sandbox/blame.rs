@@ -6,6 +6,10 @@ const WORDS: &[(&str, &str)] = &[
         "Read-only file system",
         "nothing outside the roots can be written, and a command that only reads can write nowhere.",
     ),
+    (
+        "Device or resource busy",
+        "files that make code run or that a rule keeps (.git/config, hooks and their like) cannot be replaced or moved.",
+    ),
     ("Temporary failure in name resolution", "the network is off for commands."),
     ("Could not resolve host", "the network is off for commands."),
     ("Network is unreachable", "the network is off for commands."),

@@ -45,8 +45,11 @@ impl Walk<'_> {
                 if child.is_named() && !matches!(child.kind(), "variable_assignment") {
                     // It stands as written; what it runs inside was looked at or is looked at now.
                     words.push(unknown(self.slice(child)));
-                    if !matches!(why, Why::Dynamic(_)) {
-                        self.look_inside(child);
+                    match why {
+                        Why::Dynamic(_) => {}
+                        // Where the grammar and bash may part the line in different places, it could be anything.
+                        Why::Syntax(_) => self.anything(),
+                        _ => self.look_inside(child),
                     }
                 }
                 understood = false;

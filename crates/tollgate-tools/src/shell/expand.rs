@@ -197,7 +197,7 @@ pub(super) fn braces(source: &str) -> Option<Vec<String>> {
         if inner.contains('{') || rest[..open].contains('}') {
             return None;
         }
-        let choices = choices(inner);
+        let choices = choices(inner)?;
         let mut next = Vec::new();
         for word in &words {
             for choice in &choices {
@@ -214,25 +214,45 @@ pub(super) fn braces(source: &str) -> Option<Vec<String>> {
         return None;
     }
     words.iter_mut().for_each(|word| word.push_str(rest));
+    // Without quotes, an empty one is none.
+    words.retain(|word| !word.is_empty());
     Some(words)
 }
 
-fn choices(inner: &str) -> Vec<String> {
+/// The words between braces; `None` for a range that is not understood.
+fn choices(inner: &str) -> Option<Vec<String>> {
     if inner.contains(',') {
-        return inner.split(',').map(str::to_owned).collect();
+        return Some(inner.split(',').map(str::to_owned).collect());
     }
-    let ends = inner
-        .split_once("..")
-        .and_then(|(from, to)| Some((from.parse::<i32>().ok()?, to.parse::<i32>().ok()?)));
-    match ends {
-        Some((from, to)) if from.abs_diff(to) < 1000 && !inner.starts_with('0') => {
-            let (low, high) = (from.min(to), from.max(to));
-            let up = (low..=high).map(|number| number.to_string());
-            if from <= to { up.collect() } else { up.rev().collect() }
-        }
+    if !inner.contains("..") {
         // Text between braces that is no list stays as it is.
-        _ => vec![format!("{{{inner}}}")],
+        return Some(vec![format!("{{{inner}}}")]);
     }
+    let (from, to) = inner.split_once("..")?;
+    let (to, step) = to.split_once("..").unwrap_or((to, "1"));
+    let step = step.parse::<i32>().ok().filter(|step| (1..1000).contains(step))?;
+    let padded = |text: &str| text.trim_start_matches('-').starts_with('0') && text.len() > 1;
+    let letter = |text: &str| match text.as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => Some(i32::from(*letter)),
+        _ => None,
+    };
+    let (ends, letters) = match (letter(from), letter(to)) {
+        // Between capitals and small ones there are signs.
+        (Some(low), Some(high)) if (low < 97) == (high < 97) => ((low, high), true),
+        _ if padded(from) || padded(to) => return None,
+        _ => ((from.parse().ok()?, to.parse().ok()?), false),
+    };
+    let (from, to) = ends;
+    if i32::abs_diff(from, to) >= 1000 {
+        return None;
+    }
+    let numbers = (0..=i32::abs_diff(from, to).cast_signed()).step_by(usize::try_from(step).ok()?);
+    let numbers = numbers.map(|off| if from <= to { from + off } else { from - off });
+    let shown = |number: i32| match u8::try_from(number) {
+        Ok(byte) if letters => char::from(byte).to_string(),
+        _ => number.to_string(),
+    };
+    Some(numbers.map(shown).collect())
 }
 
 /// A word of plain characters.

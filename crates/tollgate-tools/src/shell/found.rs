@@ -23,8 +23,16 @@ fn split(words: &[Word]) -> Option<Split<'_>> {
     while let Some(word) = words.get(at) {
         at += 1;
         let text = word.text().unwrap_or_default();
-        if !matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir") {
+        if !runs(text) {
             split.own.push(word.clone());
+            // The word after one of these is its value, whatever it looks like.
+            if takes_a_value(text)
+                && let Some(value) = words.get(at)
+            {
+                split.plain &= !value.text().is_some_and(runs);
+                split.own.push(value.clone());
+                at += 1;
+            }
             continue;
         }
         let rest = &words[at..];
@@ -41,6 +49,17 @@ fn split(words: &[Word]) -> Option<Split<'_>> {
         at += end + 1;
     }
     (!split.runs.is_empty()).then_some(split)
+}
+
+fn runs(text: &str) -> bool {
+    matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir")
+}
+
+fn takes_a_value(text: &str) -> bool {
+    let known = "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -perm -user -group \
+                 -uid -gid -links -inum -samefile -maxdepth -mindepth -fstype -context -used -mtime -mmin -atime -amin -ctime -cmin \
+                 -newer -anewer -cnewer -printf -fprint -fprint0 -fls -regextype -files0-from -D";
+    known.split_ascii_whitespace().any(|option| option == text) || text.starts_with("-newer")
 }
 
 /// Where the search begins, as far as that is known: each of them is what `{}` begins with.
@@ -73,7 +92,13 @@ impl Walk<'_> {
     fn only_reads_what_it_finds(&mut self, split: &Split<'_>, starts: &[Word]) -> Result<(), Why> {
         let runs = || Why::Runs("find".to_owned());
         let program = table::find("find").filter(|_| split.plain).ok_or_else(runs)?;
-        let start = starts[0].text().filter(|start| !start.contains(['*', '?', '['])).ok_or_else(runs)?;
+        // What it finds begins like this, and so cannot be taken for an option, or for a file of options.
+        let steady = |start: &&str| {
+            start.starts_with(|c: char| c.is_ascii_alphanumeric() || "._/".contains(c))
+                && !start.contains(['*', '?', '['])
+        };
+        let known = starts.iter().all(|start| start.text().is_some_and(|start| steady(&start)));
+        let start = starts[0].text().filter(|_| known).ok_or_else(runs)?;
         self.program_with(program, "find", &split.own)?;
         for run in &split.runs {
             let (first, rest) = run.split_first().ok_or_else(runs)?;
@@ -114,8 +139,7 @@ impl Walk<'_> {
             return;
         }
         for start in starts {
-            let start =
-                start.text().map(|start| format!("{}/", start.trim_end_matches('/'))).unwrap_or_default();
+            let start = start.text().unwrap_or_default();
             let part = |word: &Word| match word.text().and_then(|text| text.split_once("{}")) {
                 Some((before, _)) => Part::Begins(format!("{before}{start}")),
                 None => word.part(),

@@ -76,6 +76,10 @@ impl Walk<'_> {
             }
             wrapper::Unwrapped::Script { text, why } => {
                 self.leaf(words);
+                let own = words[0].shown().rsplit('/').next().unwrap_or_default();
+                if table::reads_otherwise(own, &text) {
+                    self.anything();
+                }
                 let known = self.inner_script(&text);
                 if known.is_ok() && self.is_a_plain_shell(words) { Ok(()) } else { Err(why) }
             }
@@ -86,10 +90,7 @@ impl Walk<'_> {
     fn is_a_plain_shell(&self, words: &[Word]) -> bool {
         let texts: Option<Vec<&str>> = words.iter().map(Word::text).collect();
         let here = self.folders == [""] && self.scripts == 0;
-        here && matches!(
-            texts.as_deref(),
-            Some(["bash" | "sh" | "/bin/bash" | "/bin/sh" | "/usr/bin/bash", "-c", _])
-        )
+        here && matches!(texts.as_deref(), Some(["bash" | "/bin/bash" | "/usr/bin/bash", "-c", _]))
     }
 
     /// The commands of a script in a word, for rules about them, and whether it only reads.

@@ -3,6 +3,7 @@
 use tollgate::tool::Part;
 
 use super::{
+    Why,
     perhaps::counts_a_command,
     table,
     walk::Walk,
@@ -20,6 +21,9 @@ impl Walk<'_> {
         if own == "alias" {
             for (_, value) in words.iter().filter_map(|word| word.text()?.split_once('=')) {
                 self.perhaps_script(&Word::fixed(value));
+                // With whatever words come after its name.
+                let known = value.split_whitespace().map(|word| Part::Word(word.to_owned()));
+                self.unclear.push(known.chain([Part::Splits(String::new())]).collect());
             }
         }
         if table::takes_names(own) && words.iter().filter_map(Word::text).any(counts_a_command) {
@@ -52,6 +56,9 @@ impl Walk<'_> {
         let sub =
             words.iter().position(|word| word.text().is_some_and(|text| table::GIT_RUNS.contains(&text)));
         let Some(rest) = sub.map(|at| &words[at + 1..]) else { return };
+        if words.iter().any(|word| word.text() == Some("for-each-repo")) {
+            self.git_by_another_name();
+        }
         for (at, word) in rest.iter().enumerate() {
             match word.text() {
                 Some(text) if text.starts_with('-') => {
@@ -59,7 +66,10 @@ impl Walk<'_> {
                         text.split_once('=').map_or(text.get(2..).unwrap_or_default(), |(_, value)| value);
                     self.perhaps_script(&Word::fixed(value));
                 }
-                Some("run" | "foreach") => self.perhaps_command(&rest[at + 1..]),
+                Some("run" | "foreach") => {
+                    let inner = &rest[at + 1..];
+                    wrapper::ways("", inner).into_iter().for_each(|way| self.perhaps_command(&inner[way..]));
+                }
                 Some(text) if text.contains(' ') => self.perhaps_script(word),
                 _ => {}
             }
@@ -102,6 +112,13 @@ impl Walk<'_> {
             if passed.iter().filter_map(Word::text).any(led) {
                 self.git_by_another_name();
             }
+        }
+        if let Unwrapped::Opaque { why, .. } = found
+            && own == "xargs"
+            && !matches!(why, Why::Runs(_))
+        {
+            // Which of its words is the command is not clear, and what it adds to that neither.
+            self.anything();
         }
         if matches!(found, Unwrapped::Opaque { .. }) && !matches!(own.as_str(), "fd" | "fdfind") {
             self.every_way(&own, rest, inner);
@@ -200,7 +217,8 @@ fn is_fed(own: &str, words: &[Word]) -> bool {
         "shopt" => words.iter().any(|word| word.text().is_none_or(|text| text == "expand_aliases")),
         "crontab" if matches!(words, [only] if only.text() == Some("-l")) => false,
         // They run a command at each turn, or later.
-        "compgen" | "complete" | "bind" | "fc" | "at" | "batch" | "crontab" => !words.is_empty(),
+        "batch" => true,
+        "compgen" | "complete" | "bind" | "fc" | "at" | "crontab" => !words.is_empty(),
         "mapfile" | "readarray" => has(words, 'C'),
         "make" | "gmake" => words.iter().filter_map(Word::text).any(|text| text == "-" || text == "-f-"),
         "hash" => has(words, 'p'),

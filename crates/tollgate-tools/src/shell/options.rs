@@ -134,7 +134,7 @@ impl<'w> Reader<'_, 'w> {
                 self.parsed.operands.push(word);
                 Ok(())
             }
-            Value::Glob(text) if self.gives_a_value(text) => Ok(()),
+            Value::Glob(text) if self.gives_a_value(text) => self.option(text, word),
             Value::Glob(text) => {
                 let steady = !text.starts_with(['-', '*', '?', '[']);
                 if steady || (!text.starts_with('-') && self.program.freedom == Freedom::Harmless) {

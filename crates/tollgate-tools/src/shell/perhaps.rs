@@ -102,14 +102,21 @@ impl Walk<'_> {
                 self.perhaps_command(&words[at..]);
             }
         }
-        if table::takes_scripts(own) {
-            let scripts = words.iter().filter(|word| word.text().is_some_and(is_script));
-            scripts.for_each(|word| self.perhaps_script(word));
+        for text in words.iter().filter_map(Word::text).filter(|text| text.contains(' ')) {
+            // `-c'…'`, and any word where a program takes scripts.
+            if let Some(attached) = text.strip_prefix('-').and_then(|text| text.get(1..)) {
+                self.perhaps_script(&Word::fixed(attached));
+            } else if table::takes_scripts(own) {
+                self.perhaps_script(&Word::fixed(text));
+            }
         }
     }
 
     /// `NAME=value` that may make a program run the value, or take its settings from elsewhere.
     pub(super) fn steered_by(&mut self, name: &str, value: &Word) {
+        if table::leads_to_settings(name) {
+            self.git_by_another_name();
+        }
         if table::names_a_script_file(name) {
             self.anything();
         } else if table::holds_a_command(name) || value.text().is_some_and(counts_a_command) {
@@ -143,7 +150,10 @@ impl Walk<'_> {
     pub(super) fn runs_what_it_wrote(&self) -> bool {
         let writes = |at: usize, file: &str| {
             let named = |word: &String| word.split(|c: char| !is_of_a_name(c)).any(|part| part == file);
-            self.writes_somewhere
+            let somewhere = self.writes_somewhere || (file == "{}" && !self.redirected.is_empty());
+            // A program that is looked for is one of the system's, unless the line writes one of its name.
+            let looked_for = self.leaves[at].words.first().is_some_and(|program| program == file);
+            (somewhere && !looked_for)
                 || self.redirected.iter().any(|path| name(path) == file)
                 || self.leaves.iter().enumerate().any(|(other, leaf)| {
                     other != at && writes_text(leaf) && leaf.words.iter().skip(1).any(named)
@@ -161,7 +171,8 @@ fn ran(leaf: &Leaf) -> impl Iterator<Item = &str> {
     let reads = wrapper::is_shell(own) || matches!(own, "source" | ".");
     let makes = matches!(own, "make" | "gmake") && words.iter().any(|word| word.starts_with("-f"));
     let given = words.iter().filter(move |word| (reads || makes) && !word.starts_with('-'));
-    let itself = Some(program).filter(|program| program.contains('/') && !program.starts_with('/'));
+    // By whatever path it is looked for.
+    let itself = Some(program).filter(|program| !program.starts_with('/'));
     itself.into_iter().chain(given.map(String::as_str))
 }
 
@@ -177,7 +188,7 @@ fn is_of_a_name(c: char) -> bool {
 fn writes_text(leaf: &Leaf) -> bool {
     let own = leaf.words.first().map_or("", |program| name(program));
     let names = "dd sort sed awk gawk mawk perl python python3 ruby node ed ex vi vim curl wget patch split csplit xxd openssl \
-                 base64 gpg tar unzip uniq shuf tee cp mv ln install";
+                 base64 gpg tar unzip uniq shuf tee sponge cp mv ln install";
     names.split(' ').any(|known| known == own)
 }
 

@@ -65,6 +65,10 @@ impl Walk<'_> {
         // `ls {fd}>x` opens a file under a number of bash's own choice.
         let before = self.between(0, node.start_byte());
         let named_descriptor = before.ends_with('}');
+        if named_descriptor {
+            // Its name stands among the words, and is none of them.
+            self.anything();
+        }
         if matches!(operator, ">&-" | "<&-") && targets.is_empty() {
             return Ok(());
         }

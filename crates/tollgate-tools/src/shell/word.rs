@@ -31,6 +31,8 @@ struct Pieces {
     /// Where the first unknown piece stands, and whether one of them could be several words.
     unknown: Option<(usize, bool)>,
     stream: bool,
+    /// It begins with the home folder by its name.
+    home: bool,
 }
 
 impl Word {
@@ -88,9 +90,11 @@ impl Walk<'_> {
         if matches!(source.as_str(), "{" | "}") {
             return Err(Why::Syntax(format!("`{source}` on its own")));
         }
-        let mut pieces = Pieces { text: String::new(), glob: false, unknown: None, stream: false };
+        let mut pieces =
+            Pieces { text: String::new(), glob: false, unknown: None, stream: false, home: false };
         self.piece(node, &mut pieces)?;
-        if source.starts_with('~') && !(pieces.text == "~" || pieces.text.starts_with("~/")) {
+        if (source.starts_with('~') || pieces.home) && !(pieces.text == "~" || pieces.text.starts_with("~/"))
+        {
             return Err(Why::Grammar(format!("the home folder in `{source}`")));
         }
         let value = match pieces.unknown {
@@ -187,6 +191,7 @@ impl Walk<'_> {
                 let home = matches!(source, "$HOME" | "${HOME}") && !self.given.contains_key("HOME");
                 if home && !splits && pieces.text.is_empty() && pieces.unknown.is_none() {
                     pieces.text.push('~');
+                    pieces.home = true;
                     return Ok(());
                 }
                 if !expand::is_plain(source) {

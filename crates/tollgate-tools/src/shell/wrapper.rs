@@ -75,13 +75,16 @@ pub(super) fn unwrap<'a>(name: &str, words: &'a [Word]) -> Option<Unwrapped<'a>>
     if own == "xargs" {
         return Some(xargs(words));
     }
-    let (_, before) = table::OPAQUE.iter().find(|(wrapper, _)| *wrapper == own)?;
+    // The loader of programs is given one.
+    let loader = own.starts_with("ld-linux") || own.starts_with("ld-musl") || own == "ld.so";
+    let listed = table::OPAQUE.iter().find(|(wrapper, _)| *wrapper == own).map(|(_, before)| *before);
+    let before = listed.or(loader.then_some(0))?;
     if let [only] = words
         && matches!(only.text(), Some("--version" | "--help"))
     {
         return None;
     }
-    Some(opaque(after_options(words, *before)))
+    Some(opaque(after_options(words, before)))
 }
 
 /// A program that runs commands as this shell does.
@@ -212,11 +215,16 @@ fn env(words: &[Word], trusted: bool) -> Unwrapped<'_> {
         None if !trusted => opaque(inner, Why::Runs("env".to_owned())),
         None if inner.is_empty() => Unwrapped::Alone,
         // What keeps git from running what a repository says stands in the environment.
-        None if drops && inner.iter().any(|word| word.shown().contains("git")) => {
+        None if drops && inner.iter().any(|word| runs_git(word.shown())) => {
             opaque(inner, Why::Runs("env".to_owned()))
         }
         None => Unwrapped::Transparent { inner, outside: true },
     }
+}
+
+/// True for a word that is git, or a shell that may start it.
+fn runs_git(word: &str) -> bool {
+    word.contains("git") || is_shell(word.rsplit('/').next().unwrap_or(word))
 }
 
 /// `xargs program …`: what it adds to the words nobody sees beforehand, so only a program that takes any word is known.

@@ -187,6 +187,16 @@ async fn git_does_not_print_what_a_rule_keeps_from_wherever_it_holds_it() {
             let input = json!({ "command": line, "cwd": "pub" });
             assert_eq!(world.refused(input).await, RefusalCode::Denied, "{} {line}", level.name());
         }
+        for line in [
+            "git add -A && git commit -qm y",
+            "git commit -qam y",
+            "git stash",
+            "git --git-dir .git add .",
+            "git add -p",
+        ] {
+            let settled = world.call("shell", json!({ "command": line })).await;
+            assert!(settled.refusal().is_some(), "{} {line}: {}", level.name(), said(&settled));
+        }
         let told = world.shell("git diff -- . ':!secrets'").await;
         assert!(text(&told, "stdout").contains("+other"), "{}: {told}", level.name());
         for line in ["git status", "git log --oneline", "git show HEAD:a", "git diff --stat -- a"] {
@@ -276,6 +286,13 @@ async fn a_program_that_the_project_chooses_asks_although_the_line_only_reads() 
             assert_eq!(code, RefusalCode::ApprovalRequired, "{line}");
         }
     }
+    // A folder that git passes over does not hide the repository above it.
+    let world = World::best();
+    world.repository();
+    git(world.folder.path(), &["config", "filter.x.clean", "evil"]);
+    std::fs::create_dir(world.folder.path().join("pub/.git")).unwrap();
+    let code = world.refused(json!({ "command": "git status", "cwd": "pub" })).await;
+    assert_eq!(code, RefusalCode::ApprovalRequired);
     let world = World::best();
     world.files(&[("rust-toolchain.toml", "[toolchain]\npath = \"evil\"\n")]);
     let code = world.refused(json!({ "command": "rustc --version" })).await;

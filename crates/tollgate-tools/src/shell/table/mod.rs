@@ -28,7 +28,7 @@ mod running;
 
 pub(super) use running::{
     GIT as GIT_RUNS, OPAQUE, SHELLS, holds_a_command, is_grammar, leads_to_settings, names_a_script_file,
-    takes_names, takes_scripts,
+    reads_otherwise, takes_names, takes_scripts,
 };
 pub(super) use variable::{is_harmless, may_be_given};
 pub(super) use writer::{Writer, writer};

@@ -59,6 +59,12 @@ pub(in crate::shell) const OPAQUE: &[(&str, usize)] = &[
     ("tmux", 1),
     ("screen", 0),
     ("concurrently", 0),
+    ("direnv", 2),
+    ("sshpass", 0),
+    ("systemd-cat", 0),
+    ("watchexec", 0),
+    ("nodemon", 0),
+    ("xterm", 0),
     ("nix-shell", 0),
     ("busybox", 0),
     ("toybox", 0),
@@ -74,7 +80,6 @@ pub(in crate::shell) const OPAQUE: &[(&str, usize)] = &[
     ("hyperfine", 0),
     ("bwrap", 0),
     ("firejail", 0),
-    ("runuser", 0),
     ("setpriv", 0),
     ("prlimit", 0),
     ("systemd-run", 0),
@@ -87,7 +92,18 @@ pub(in crate::shell) const OPAQUE: &[(&str, usize)] = &[
 ];
 /// Programs that run commands as this shell does.
 pub(in crate::shell) const SHELLS: &[&str] =
-    &["sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "ash", "rbash", "su", "csh", "tcsh"];
+    &["sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "ash", "rbash", "su", "runuser", "csh", "tcsh"];
+
+/// True where a shell would read the script in another way than bash does.
+pub(in crate::shell) fn reads_otherwise(own: &str, script: &str) -> bool {
+    match own {
+        "bash" | "rbash" | "eval" | "trap" => false,
+        "sh" | "dash" | "ash" | "ksh" | "mksh" | "su" | "runuser" => {
+            ["&>", "$'", "[[", "<(", ">(", "|&", "<<<", "{"].iter().any(|sign| script.contains(sign))
+        }
+        _ => true,
+    }
+}
 
 /// Variables whose value programs run.
 const COMMANDS: &[&str] = &[
@@ -148,7 +164,17 @@ pub(in crate::shell) fn leads_to_settings(name: &str) -> bool {
 pub(in crate::shell) fn takes_scripts(own: &str) -> bool {
     matches!(
         own,
-        "hyperfine" | "tmux" | "screen" | "parallel" | "concurrently" | "entr" | "script" | "nix-shell"
+        "hyperfine"
+            | "nodemon"
+            | "watchexec"
+            | "xterm"
+            | "tmux"
+            | "screen"
+            | "parallel"
+            | "concurrently"
+            | "entr"
+            | "script"
+            | "nix-shell"
     )
 }
 
