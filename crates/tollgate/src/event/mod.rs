@@ -13,7 +13,9 @@ use crate::{
     tool::{CallId, Concurrency, RunId},
 };
 
+mod mark;
 mod trail;
+mod page;
 mod queue;
 
 pub use queue::{Events, Subscription};

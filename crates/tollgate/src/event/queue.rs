@@ -10,7 +10,11 @@ use std::{
 
 use arc_swap::ArcSwap;
 
-use super::{Event, EventRecord, What};
+use super::{
+    Event, EventRecord, What,
+    mark::Mark,
+    page::{Handed, Page, Tag},
+};
 use crate::tool::{CallId, RunId};
 
 /// Where events go. Cheap to clone; costs one load per call while nobody observes.
@@ -25,20 +29,6 @@ struct Hub {
     queues: ArcSwap<Vec<Arc<Queue>>>,
     // Said apart, so that a call nobody observes asks with one load.
     observers: AtomicUsize,
-}
-
-/// Whom a step is about.
-#[derive(Debug, Clone)]
-pub(super) struct Tag {
-    pub(super) run: RunId,
-    pub(super) call: Option<CallId>,
-    pub(super) tool: Option<Arc<str>>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct Step {
-    pub(super) at: Instant,
-    pub(super) what: What,
 }
 
 #[derive(Debug)]
@@ -61,23 +51,8 @@ struct Filling {
 
 impl Filling {
     fn is_empty(&self) -> bool {
-        self.stale || self.page.heads.is_empty()
+        self.stale || self.page.len() == 0
     }
-}
-
-/// Steps in order, and for each hand-over whom its steps are about.
-#[derive(Debug, Default)]
-struct Page {
-    heads: Vec<Head>,
-    steps: Vec<Step>,
-}
-
-#[derive(Debug)]
-struct Head {
-    tag: Tag,
-    // When the step before the first one here ended.
-    since: Instant,
-    steps: usize,
 }
 
 /// One observer's end. Dropping it ends the observation.
@@ -124,20 +99,19 @@ impl Events {
 
     fn tell(&self, run: &RunId, call: Option<&CallId>, what: impl FnOnce() -> What) {
         if self.is_observed() {
-            let tag = Tag { run: run.clone(), call: call.cloned(), tool: None };
-            let at = Instant::now();
-            self.hand_over(tag, at, &mut vec![Step { at, what: what() }]);
+            self.tell_as(&Tag { run: run.clone(), call: call.cloned(), tool: None }, what());
         }
     }
 
-    /// Gives the steps to every observer and leaves the list empty.
-    pub(super) fn hand_over(&self, tag: Tag, since: Instant, steps: &mut Vec<Step>) {
-        let queues = self.hub.queues.load();
-        if let Some((last, others)) = queues.split_last() {
-            others.iter().for_each(|queue| queue.push(tag.clone(), since, &mut steps.clone()));
-            last.push(tag, since, steps);
-        }
-        steps.clear();
+    /// Tells of one thing that happened just now.
+    pub(super) fn tell_as(&self, tag: &Tag, what: What) {
+        let (began, marks) = (Instant::now(), &[Mark::listed(0)]);
+        self.hand_over(&Handed { tag, began, since: 0, marks, by: None, listed: &[what] });
+    }
+
+    /// Gives the steps to every observer.
+    pub(super) fn hand_over(&self, handed: &Handed<'_>) {
+        self.hub.queues.load().iter().for_each(|queue| queue.push(handed));
     }
 }
 
@@ -158,16 +132,14 @@ impl Drop for Hub {
 }
 
 impl Queue {
-    fn push(&self, tag: Tag, since: Instant, steps: &mut Vec<Step>) {
+    fn push(&self, handed: &Handed<'_>) {
         let mut filling = lock(&self.filling);
         if std::mem::take(&mut filling.stale) {
             // What the page holds is dropped here, on the side that made it: no memory wanders between threads.
-            filling.page.heads.clear();
-            filling.page.steps.clear();
+            filling.page.clear();
         }
-        if filling.page.heads.len() < self.capacity {
-            filling.page.heads.push(Head { tag, since, steps: steps.len() });
-            filling.page.steps.append(steps);
+        if filling.page.len() < self.capacity {
+            filling.page.push(handed);
         } else {
             filling.missed += 1;
         }
@@ -192,18 +164,10 @@ impl Subscription {
         filling.stale = true;
         let missed = std::mem::take(&mut filling.missed);
         drop(filling);
-        let mut steps = self.reading.steps.iter();
-        for head in &self.reading.heads {
-            let mut since = head.since;
-            for step in steps.by_ref().take(head.steps) {
-                see(self.event(&head.tag, since, step));
-                since = step.at;
-            }
-        }
-        if let Some(head) = self.reading.heads.last().filter(|_| missed > 0) {
-            let tag = Tag { run: head.tag.run.clone(), call: None, tool: None };
-            let at = Instant::now();
-            see(self.event(&tag, at, &Step { at, what: What::Missed { count: missed } }));
+        self.reading.each(|tag, at, took, what| see(self.event(tag, at, took, what)));
+        if let Some(run) = self.reading.last_run().filter(|_| missed > 0) {
+            let tag = Tag { run: run.clone(), call: None, tool: None };
+            see(self.event(&tag, Instant::now(), Duration::ZERO, &What::Missed { count: missed }));
         }
         true
     }
@@ -234,16 +198,16 @@ impl Subscription {
         }
     }
 
-    fn event<'a>(&self, tag: &'a Tag, since: Instant, step: &'a Step) -> Event<'a> {
-        let age = step.at.saturating_duration_since(self.epoch.0);
+    fn event<'a>(&self, tag: &'a Tag, at: Instant, took: Duration, what: &'a What) -> Event<'a> {
+        let age = at.saturating_duration_since(self.epoch.0);
         let wall = self.epoch.1.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default() + age;
         Event {
             run: &tag.run,
             call: tag.call.as_ref(),
             tool: tag.tool.as_deref(),
             at_ms: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX),
-            took: step.at.saturating_duration_since(since),
-            what: &step.what,
+            took,
+            what,
         }
     }
 }

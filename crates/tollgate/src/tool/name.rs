@@ -106,36 +106,38 @@ impl Serialize for ToolName {
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(Arc<str>);
+        #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Option<Arc<str>>);
 
         impl $name {
             /// Keeps the text as it is.
             pub fn new(text: impl AsRef<str>) -> Self {
-                Self(text.as_ref().into())
+                let text = text.as_ref();
+                // An empty one takes no room, so that one can be moved out of its place.
+                Self((!text.is_empty()).then(|| text.into()))
             }
 
             /// The text.
             pub fn as_str(&self) -> &str {
-                &self.0
+                self.0.as_deref().unwrap_or_default()
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&self.0)
+                f.pad(self.as_str())
             }
         }
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&*self.0, f)
+                fmt::Debug::fmt(self.as_str(), f)
             }
         }
 
         impl Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(&self.0)
+                serializer.serialize_str(self.as_str())
             }
         }
 
@@ -167,6 +169,16 @@ text_id!(
     /// A key under which a call takes effect at most once.
     IdempotencyKey
 );
+
+impl RunId {
+    /// True for the very same id, not for one that only reads the same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
+    }
+}
 
 impl IdempotencyKey {
     /// The key of a call that brings none. Providers repeat ids, so run, turn and position are part of it; whoever

@@ -1,0 +1,143 @@
+//! What waits for an observer: steps in order, and for each hand-over whom they are about.
+//!
+//! Nearly all of it is plain numbers and text. What calls share (their run, their tool, the rule that allowed them) is
+//! kept once, so that the path and the observers do not pull at the same counters.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use super::{
+    What,
+    mark::{Mark, Meaning},
+};
+use crate::tool::{CallId, RunId};
+
+/// Whom steps are about.
+#[derive(Debug, Clone)]
+pub(super) struct Tag {
+    pub(super) run: RunId,
+    pub(super) call: Option<CallId>,
+    pub(super) tool: Option<Arc<str>>,
+}
+
+/// Steps on their way to observers.
+pub(super) struct Handed<'a> {
+    pub(super) tag: &'a Tag,
+    /// When the call began; marks count from there.
+    pub(super) began: Instant,
+    /// When the step before the first one here ended, in nanoseconds after that.
+    pub(super) since: u64,
+    pub(super) marks: &'a [Mark],
+    pub(super) by: Option<&'a Arc<str>>,
+    pub(super) listed: &'a [What],
+}
+
+/// The steps that wait.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    heads: Vec<Head>,
+    marks: Vec<Mark>,
+    listed: Vec<What>,
+    ids: String,
+    runs: Vec<RunId>,
+    tools: Vec<Arc<str>>,
+    permits: Vec<Arc<str>>,
+}
+
+#[derive(Debug)]
+struct Head {
+    began: Instant,
+    since: u64,
+    run: u32,
+    tool: Option<u32>,
+    permit: Option<u32>,
+    id: Option<u32>,
+    marks: u32,
+}
+
+impl Page {
+    pub(super) fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    pub(super) fn push(&mut self, handed: &Handed<'_>) {
+        let Handed { tag, began, since, marks, by, listed } = *handed;
+        self.heads.push(Head {
+            began,
+            since,
+            run: place(&mut self.runs, &tag.run, |known| known.is(&tag.run)),
+            tool: tag
+                .tool
+                .as_ref()
+                .map(|tool| place(&mut self.tools, tool, |known| Arc::ptr_eq(known, tool))),
+            permit: by.map(|by| place(&mut self.permits, by, |known| Arc::ptr_eq(known, by))),
+            id: tag.call.as_ref().map(|id| number(id.as_str().len())),
+            marks: number(marks.len()),
+        });
+        self.marks.extend_from_slice(marks);
+        self.listed.extend_from_slice(listed);
+        self.ids.push_str(tag.call.as_ref().map_or("", CallId::as_str));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.heads.clear();
+        self.marks.clear();
+        self.listed.clear();
+        self.ids.clear();
+        self.runs.clear();
+        self.tools.clear();
+        self.permits.clear();
+    }
+
+    /// Shows every step: whom it is about, when it happened, how long it took.
+    pub(super) fn each(&self, mut see: impl FnMut(&Tag, Instant, Duration, &What)) {
+        let (mut marks, mut listed, mut ids) = (&self.marks[..], self.listed.iter(), self.ids.as_str());
+        let permits: Vec<_> = self.permits.iter().map(|by| What::Permitted { by: by.clone() }).collect();
+        let mut tag = None;
+        for head in &self.heads {
+            let (own, rest) = marks.split_at(head.marks as usize);
+            let (id, further) = ids.split_at(head.id.unwrap_or(0) as usize);
+            (marks, ids) = (rest, further);
+            let tag = &*tag.insert(Tag {
+                run: self.runs[head.run as usize].clone(),
+                call: head.id.map(|_| CallId::new(id)),
+                tool: head.tool.map(|tool| self.tools[tool as usize].clone()),
+            });
+            let mut since = Duration::from_nanos(head.since);
+            for mark in own {
+                let at = mark.after();
+                let mut tell = |what: &What| see(tag, head.began + at, at.saturating_sub(since), what);
+                match mark.meaning() {
+                    Meaning::Step(what) => tell(&what),
+                    Meaning::Permitted => head.permit.iter().for_each(|by| tell(&permits[*by as usize])),
+                    Meaning::Listed => listed.next().into_iter().for_each(&mut tell),
+                }
+                since = at;
+            }
+        }
+    }
+
+    /// The run that was spoken of last.
+    pub(super) fn last_run(&self) -> Option<&RunId> {
+        self.heads.last().map(|head| &self.runs[head.run as usize])
+    }
+}
+
+/// How far back something is looked for that may be there already.
+const NEAR: usize = 4;
+
+/// Where something that calls share stands; it is kept once more only where it was not spoken of lately.
+fn place<T: Clone>(all: &mut Vec<T>, one: &T, same: impl Fn(&T) -> bool) -> u32 {
+    let from = all.len().saturating_sub(NEAR);
+    let at = all[from..].iter().rposition(same).map_or(all.len(), |at| from + at);
+    if at == all.len() {
+        all.push(one.clone());
+    }
+    number(at)
+}
+
+fn number(size: usize) -> u32 {
+    u32::try_from(size).unwrap_or(u32::MAX)
+}
