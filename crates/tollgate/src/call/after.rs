@@ -2,50 +2,46 @@
 
 use futures_util::FutureExt;
 
-use super::{
-    Call,
-    before::hooked,
-    execute::{Executed, Ran},
-};
+use super::{Call, before::hooked, execute::Executed};
 use crate::{
     event::What,
     guard::{Guarded, guarded},
     hook::{After, HookKind, Hooks},
-    outcome::{Outcome, Output},
+    outcome::{Outcome, Output, Settled},
 };
 
 /// A call with its final outcome, still to be recorded.
 pub struct Finished {
-    pub(super) ran: Ran,
+    pub(super) answer: Settled,
 }
 
 impl Call<Executed> {
     /// Asks each matching hook. Where a gate fails, the output is withheld: an unredacted one does not pass
     /// because the redaction crashed. The call stays answered.
     pub async fn after(mut self, hooks: &Hooks) -> Call<Finished> {
-        if hooks.is_empty() || self.state.ran.answer.replayed {
+        if hooks.is_empty() || self.state.answer.replayed {
             self.base.trail.note_brief(|| What::After);
-            return self.with(|executed| Finished { ran: executed.ran });
+            return self.with(|executed| Finished { answer: executed.answer });
         }
         self.show_hooks(hooks).boxed().await
     }
 
     async fn show_hooks(self, hooks: &Hooks) -> Call<Finished> {
-        let Call { mut base, state: Executed { mut ran } } = self;
+        let Call { mut base, state: Executed { mut answer } } = self;
+        let invocation = base.invocation().clone();
         // The run is over: a cancelled token must not keep hooks from seeing what happened.
         let never = tokio_util::sync::CancellationToken::new();
-        for hook in hooks.of(&ran.invocation.tool.spec) {
-            let call = hooked(&ran.invocation, &base.id, &base.scope);
-            let answer =
-                guarded(hook.after(&call, &ran.answer.outcome), hook.timeout(), &never, &mut base.trail)
-                    .await;
-            let (answer, why) = match hooks.heard(answer) {
+        for hook in hooks.of(&invocation.tool.spec) {
+            let call = hooked(&invocation, &base.id, &base.scope);
+            let said =
+                guarded(hook.after(&call, &answer.outcome), hook.timeout(), &never, &mut base.trail).await;
+            let (said, why) = match hooks.heard(said) {
                 Guarded::Done(After::Failed(why)) => (None, why),
-                Guarded::Done(answer) => (Some(answer), String::new()),
+                Guarded::Done(said) => (Some(said), String::new()),
                 Guarded::Panicked(panic) => (None, panic),
                 Guarded::Late | Guarded::Cancelled => (None, "it did not answer in time".to_owned()),
             };
-            let did = match (answer, hook.kind(), &mut ran.answer.outcome) {
+            let did = match (said, hook.kind(), &mut answer.outcome) {
                 (Some(After::Keep), ..) => continue,
                 (Some(After::Context(words)), ..) => {
                     base.context.push(words);
@@ -78,7 +74,7 @@ impl Call<Executed> {
             base.trail.note(|| What::hook(hook.name(), did));
         }
         base.trail.note(|| What::After);
-        Call { base, state: Finished { ran } }
+        Call { base, state: Finished { answer } }
     }
 }
 

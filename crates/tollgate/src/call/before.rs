@@ -14,7 +14,7 @@ use crate::{
 
 /// A call that hooks are done with.
 pub struct Prepared {
-    pub(super) invocation: Box<Invocation>,
+    _earned: (),
 }
 
 /// Where a call goes from phase 3.
@@ -34,13 +34,14 @@ impl Call<Checked> {
     pub async fn before(mut self, hooks: &Hooks) -> Result<Passed, Refused> {
         if hooks.is_empty() {
             self.base.trail.note_brief(|| What::Prepared);
-            return Ok(Passed::Ready(self.with(|checked| Prepared { invocation: checked.invocation })));
+            return Ok(Passed::Ready(self.with(|_| Prepared { _earned: () })));
         }
         self.ask_hooks(hooks).boxed().await
     }
 
     async fn ask_hooks(self, hooks: &Hooks) -> Result<Passed, Refused> {
-        let Call { mut base, state: Checked { invocation } } = self;
+        let Call { mut base, .. } = self;
+        let invocation = base.invocation().clone();
         let mut rewritten = None;
         let tool = invocation.tool.clone();
         for hook in hooks.of(&tool.spec) {
@@ -53,7 +54,7 @@ impl Call<Checked> {
                     tell(&mut base.context, words);
                     "added context".to_owned()
                 }
-                Ok(Before::Rewrite(args) | Before::RewriteWith(args, _)) if args == invocation.args => {
+                Ok(Before::Rewrite(args) | Before::RewriteWith(args, _)) if args == *invocation.args => {
                     continue;
                 }
                 Ok(Before::Rewrite(args)) => {
@@ -69,11 +70,11 @@ impl Call<Checked> {
                     base.trail.note(|| What::hook(hook.name(), format!("blocked: {reason}")));
                     let reason = format!("The hook `{}` blocked this call: {reason}", hook.name());
                     let refusal = Refusal::new(RefusalCode::BlockedByHook, reason);
-                    return Err(base.refuse(invocation, Phase::Before, refusal));
+                    return Err(base.refuse(Phase::Before, refusal));
                 }
                 Err(Trouble::Cancelled) => {
                     let refusal = super::execute::cancelled();
-                    return Err(base.refuse(invocation, Phase::Before, refusal));
+                    return Err(base.refuse(Phase::Before, refusal));
                 }
                 Err(Trouble::Noted(what)) => what,
             };
@@ -83,10 +84,10 @@ impl Call<Checked> {
             }
         }
         match rewritten {
-            Some(args) => begin_again(base, invocation, &args),
+            Some(args) => begin_again(base, &invocation, &args),
             None => {
                 base.trail.note(|| What::Prepared);
-                Ok(Passed::Ready(Call { base, state: Prepared { invocation } }))
+                Ok(Passed::Ready(Call { base, state: Prepared { _earned: () } }))
             }
         }
     }
@@ -99,17 +100,13 @@ fn tell(context: &mut Vec<String>, words: String) {
     }
 }
 
-fn begin_again(
-    mut base: Box<super::Base>,
-    invocation: Box<Invocation>,
-    args: &Value,
-) -> Result<Passed, Refused> {
+fn begin_again(mut base: Box<super::Base>, invocation: &Invocation, args: &Value) -> Result<Passed, Refused> {
     base.rounds += 1;
     if base.rounds > MAX_REWRITES {
         let reason =
             format!("Hooks rewrote this call more than {MAX_REWRITES} times without coming to an end.");
         let refusal = Refusal::new(RefusalCode::RewriteLimit, reason);
-        return Err(base.refuse(invocation, Phase::Before, refusal));
+        return Err(base.refuse(Phase::Before, refusal));
     }
     base.trail.note(|| What::Rewritten { round: base.rounds });
     let proposed = Proposed::new(base.id.as_str(), invocation.tool.label.to_string(), args);

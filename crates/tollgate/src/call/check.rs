@@ -13,7 +13,7 @@ use crate::{
 
 /// A call that nothing forbids.
 pub struct Checked {
-    pub(super) invocation: Box<Invocation>,
+    _earned: (),
 }
 
 /// How long a tool's own check may take.
@@ -23,17 +23,17 @@ impl Call<Validated> {
     /// Asks the deny rules and the roots first, alone: neither the tool's check nor a hook learns of what is
     /// forbidden. Then the tool's own rules.
     pub async fn check(self, policy: &dyn Policy) -> Result<Call<Checked>, Refused> {
-        let Call { mut base, state: Validated { invocation } } = self;
-        let refusal = match forbidden(policy, &invocation, &base.scope) {
+        let Call { mut base, .. } = self;
+        let refusal = match forbidden(policy, base.invocation(), &base.scope) {
             Some(refusal) => Some(refusal),
-            None => own_rules(&invocation, &mut base).await.err(),
+            None => own_rules(&mut base).await.err(),
         };
         match refusal {
             None => {
                 base.trail.note(|| What::Checked);
-                Ok(Call { base, state: Checked { invocation } })
+                Ok(Call { base, state: Checked { _earned: () } })
             }
-            Some(refusal) => Err(base.refuse(invocation, Phase::Check, refusal)),
+            Some(refusal) => Err(base.refuse(Phase::Check, refusal)),
         }
     }
 }
@@ -41,7 +41,7 @@ impl Call<Validated> {
 impl Call<Checked> {
     /// The tool, its arguments and what they would do.
     pub fn invocation(&self) -> &Invocation {
-        &self.state.invocation
+        self.base.invocation()
     }
 }
 
@@ -92,13 +92,15 @@ pub(super) fn denied(tool: &str, verdict: Verdict) -> Refusal {
     refusal.with_rule(verdict.rule).with_hint("Do it another way, or say what you would need and why.")
 }
 
-async fn own_rules(invocation: &Invocation, base: &mut super::Base) -> Result<(), Refusal> {
+async fn own_rules(base: &mut super::Base) -> Result<(), Refusal> {
+    let super::Base { invocation, scope, lane, trail, .. } = base;
+    let Some(invocation) = invocation else { return Err(super::execute::unpermitted()) };
     let tool = &invocation.tool;
-    let check = tool.tool.check(&base.scope, &invocation.typed);
-    match guarded(check, CHECK_LIMIT, base.lane.until_started(&base.scope), &mut base.trail).await {
+    let check = tool.tool.check(scope, invocation);
+    match guarded(check, CHECK_LIMIT, lane.until_started(scope), trail).await {
         Guarded::Done(answer) => answer,
         Guarded::Panicked(panic) => {
-            base.trail.note(|| What::Fault { message: panic.into() });
+            trail.note(|| What::Fault { message: panic.into() });
             Err(Refusal::new(
                 RefusalCode::Internal,
                 format!("The check of `{}` failed, so the call did not run.", tool.label),

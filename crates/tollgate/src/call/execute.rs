@@ -13,10 +13,11 @@ use super::{Call, Refused, permit::Permitted, validate::Invocation};
 use crate::{
     event::What,
     guard::{
-        Breakers, Claim, Fence, Fingerprint, Ledger, Reservation, Slot, Spawner, Start, cancellable, caught,
+        Breakers, Claim, Fence, Fingerprint, Ledger, Purse, Reservation, Slot, Spawner, Start, cancellable,
+        caught,
     },
     outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode, Settled, Trust},
-    tool::{Cx, IdempotencyKey},
+    tool::{Cx, IdempotencyKey, Scope},
 };
 
 mod body;
@@ -24,17 +25,8 @@ mod output;
 
 /// A call whose body has come to an end, or whose earlier answer was found.
 pub struct Executed {
-    pub(super) ran: Ran,
-}
-
-/// What is known after the body.
-pub(super) struct Ran {
-    pub(super) invocation: Box<Invocation>,
     /// The answer as it stands: what is still to come is written into it.
     pub(super) answer: Settled,
-    pub(super) claim: Option<Box<OpenClaim>>,
-    /// Who allowed it.
-    pub(super) by: Arc<str>,
 }
 
 /// What stands between a permit and a body.
@@ -78,8 +70,8 @@ impl Drop for OpenClaim {
 }
 
 /// What came of the steps before the body.
-enum Ready {
-    Start(Slot, Option<Box<OpenClaim>>, Option<IdempotencyKey>),
+enum Ready<'a> {
+    Start(Slot<'a>, Option<IdempotencyKey>),
     /// It ran before: this was, or stands for, its answer.
     Answered(Outcome, Trust, Option<Box<Offloaded>>),
 }
@@ -88,80 +80,85 @@ impl Call<Permitted> {
     /// Reserves budget and a place, claims the key, then runs the body under deadlines, with retries, panics
     /// caught.
     pub async fn execute(self, guards: &Guards) -> Result<Call<Executed>, Refused> {
-        let Call { mut base, state: Permitted { invocation, permit, probe } } = self;
-        let scope = base.scope.clone();
-        let ready = match scope.run.purse().reserve(invocation.tool.spec.name()).await {
-            Ok(reservation) => ready(&mut base, &invocation, guards, reservation).await,
-            Err(refusal) => Err(refusal),
+        let Call { mut base, .. } = self;
+        // The permit is used up here: what follows is the one run it stands for.
+        let Some(permit) = base.permit.take() else { return Err(base.refuse(Phase::Execute, unpermitted())) };
+        base.by = Some(permit.used());
+        let reservation = match reserved(&base).await {
+            Ok(reservation) => reservation,
+            Err(refusal) => return Err(base.refuse(Phase::Execute, refusal)),
         };
-        let (slot, claim, key) = match ready {
-            Ok(Ready::Start(slot, claim, key)) => (slot, claim, key),
+        let cx =
+            Cx::new(base.scope.clone(), base.id.clone(), base.lane.body.clone(), guards.redactor.clone());
+        let cx = Arc::new(cx);
+        let now = if base.needs_claim(base.invocation()) { None } else { at_once(&cx, base.invocation()) };
+        let ready = match now {
+            Some(slot) => Ok(Ready::Start(slot, None)),
+            None => wait_and_claim(&mut base, guards).boxed().await,
+        };
+        let (slot, key) = match ready {
+            Ok(Ready::Start(slot, key)) => (slot, key),
             Ok(Ready::Answered(outcome, trust, offloaded)) => {
-                let by = permit.used();
-                let mut answer = base.answer(invocation.tool.label.clone(), outcome, Phase::Execute);
+                let mut answer = base.answer(base.invocation().tool.label.clone(), outcome, Phase::Execute);
                 answer.replayed = true;
                 answer.trust = trust;
                 answer.offloaded = offloaded;
-                let ran = Ran { invocation, answer, claim: None, by };
-                return Ok(Call { base, state: Executed { ran } });
+                return Ok(Call { base, state: Executed { answer } });
             }
-            Err(refusal) => return Err(base.refuse(invocation, Phase::Execute, refusal)),
+            Err(refusal) => return Err(base.refuse(Phase::Execute, refusal)),
         };
-        // The permit is used up here: what follows is the one run it stands for.
-        let by = permit.used();
-        let cx =
-            Arc::new(Cx::new(scope, base.id.clone(), key, base.lane.body.clone(), guards.redactor.clone()));
-        let body = Body { invocation: &invocation, cx: &cx, guards };
-        let began = base.scope.run.purse().is_limited().then(Instant::now);
-        let Ending(result, health) = body.run(slot, &mut base.trail).await;
+        if let Some(reservation) = reservation {
+            reservation.keep();
+        }
+        if let Some(key) = key {
+            cx.claimed_under(key);
+        }
+        let (began, probe) = (base.scope.run.purse().is_limited().then(Instant::now), base.probe.take());
+        let super::Base { invocation: Some(invocation), trail, .. } = &mut *base else {
+            return Err(base.refuse(Phase::Execute, unpermitted()));
+        };
+        let Ending(result, health) = Body { invocation, cx: &cx, guards }.run(slot, trail).await;
         if let Some(began) = began {
             base.scope.run.purse().add_time(began.elapsed());
         }
+        let invocation = base.invocation();
         guards.breakers.record(&invocation.tool.spec, &base.scope, health);
         drop(probe);
-        let outcome = checked_output(&invocation, result);
+        let outcome = checked_output(invocation, result);
         let mut answer = base.answer(invocation.tool.label.clone(), outcome, Phase::Execute);
         answer.attempts = cx.attempt();
         if let Some(redactor) = &guards.redactor {
-            redact(&mut answer.outcome, redactor, guards, &invocation).await;
+            redact(&mut answer.outcome, redactor, guards, invocation).await;
         }
         if let Outcome::Ok(_) = answer.outcome {
             base.trail.note_brief(|| What::begins_or_ends(1.0));
         }
         base.trail.note(|| What::Executed { status: answer.status(), chain: chain(&answer.outcome).into() });
-        Ok(Call { base, state: Executed { ran: Ran { invocation, answer, claim, by } } })
+        Ok(Call { base, state: Executed { answer } })
     }
 }
 
-/// Gets everything ready for the body. A read without a key that finds a place at once waits for nothing.
-async fn ready(
-    base: &mut super::Base,
-    invocation: &Invocation,
-    guards: &Guards,
-    reservation: Reservation<'_>,
-) -> Result<Ready, Refusal> {
+/// Counts a call that nothing stops any more, where somebody counts.
+async fn reserved(base: &super::Base) -> Result<Option<Reservation>, Refusal> {
+    let invocation = base.invocation();
     if base.lane.until_started(&base.scope).is_cancelled() {
         return Err(cancelled());
     }
     if let Some(refusal) = missing_key(invocation, base) {
         return Err(refusal);
     }
-    let workspace = &base.scope.workspace;
-    let now = if base.needs_claim(invocation) {
-        None
-    } else if invocation.tool.spec.conducts {
-        Some(workspace.pass_by())
-    } else {
-        workspace.enter_now(invocation.effects.class())
-    };
-    let ready = match now {
-        Some(slot) => Ready::Start(slot, None, None),
-        None => wait_and_claim(base, invocation, guards).boxed().await?,
-    };
-    if let Ready::Start(..) = ready {
-        reservation.keep();
+    if !base.scope.run.purse().is_limited() {
+        return Ok(None);
     }
-    Ok(ready)
+    Purse::reserve(&base.scope.run, &invocation.tool.spec.id.name).boxed().await.map(Some)
+}
+
+/// A place for a read, where one is free at once.
+fn at_once<'a>(scope: &'a Scope, invocation: &Invocation) -> Option<Slot<'a>> {
+    if invocation.tool.spec.conducts {
+        return Some(scope.workspace.pass_by());
+    }
+    scope.workspace.enter_now(invocation.effects.class())
 }
 
 /// The refusal of a call without the key its tool insists on.
@@ -176,12 +173,9 @@ pub(super) fn missing_key(invocation: &Invocation, base: &super::Base) -> Option
 }
 
 /// Waits for a place and claims the key. Nothing has happened yet: any refusal here is a clean one.
-async fn wait_and_claim(
-    base: &mut super::Base,
-    invocation: &Invocation,
-    guards: &Guards,
-) -> Result<Ready, Refusal> {
+async fn wait_and_claim(base: &mut super::Base, guards: &Guards) -> Result<Ready<'static>, Refusal> {
     base.trail.flush();
+    let invocation = base.invocation().clone();
     let token = base.lane.until_started(&base.scope);
     let key = match &base.key {
         Some(key) => Some(key.clone()),
@@ -197,7 +191,8 @@ async fn wait_and_claim(
             _ => return Err(cancelled()),
         }
     };
-    let Some(key) = key else { return Ok(Ready::Start(slot, None, None)) };
+    let slot = slot.owned();
+    let Some(key) = key else { return Ok(Ready::Start(slot, None)) };
     let start = Start {
         ticket: base.ticket,
         run: base.scope.run.id().clone(),
@@ -209,7 +204,8 @@ async fn wait_and_claim(
     match cancellable(async move { guards.ledger.start(start).await }.boxed(), token).await {
         Some(Ok(Ok(Claim::Granted(fence)))) => {
             let claim = OpenClaim { ledger: guards.ledger.clone(), fence: Some(fence) };
-            Ok(Ready::Start(slot, Some(Box::new(claim)), Some(key)))
+            base.claim = Some(Box::new(claim));
+            Ok(Ready::Start(slot, Some(key)))
         }
         Some(Ok(Ok(Claim::Replay(settled)))) => {
             let Answer { outcome, trust, offloaded, mut context, .. } = settled.into_answer();
@@ -251,6 +247,11 @@ impl super::Base {
 /// A key for a call that brings none.
 fn derived_key(base: &super::Base) -> IdempotencyKey {
     IdempotencyKey::of_call(base.scope.run.id(), base.scope.turn, base.position, &base.id)
+}
+
+/// What is said of a call that came here without what the phases before give it; none does.
+pub(super) fn unpermitted() -> Refusal {
+    Refusal::new(RefusalCode::Internal, "Nobody allowed this call, so it did not run.")
 }
 
 /// The refusal of a call that was stopped before it started.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     event::{Events, Trail},
-    guard::{CallRecord, InputRecord, Ticket},
+    guard::{CallRecord, InputRecord, Probe, Ticket},
     outcome::{Phase, Refusal, Trust},
     tool::{CallId, IdempotencyKey, Scope},
 };
@@ -28,12 +28,14 @@ mod settle;
 pub use after::Finished;
 pub use before::{MAX_REWRITES, Passed, Prepared};
 pub use check::Checked;
+use execute::OpenClaim;
 pub(crate) use execute::UNFINISHED;
 pub use execute::{Executed, Guards};
 pub use permit::{Permit, Permitted};
 pub use proposed::{Proposed, RawInput};
 pub use resolve::Resolved;
 pub use settle::Records;
+pub(crate) use validate::{Accepted, Invoked};
 pub use validate::{Invocation, MAX_INPUT_BYTES, Validated};
 
 /// A proposed call in the state `S`.
@@ -63,6 +65,13 @@ struct Base {
     context: Vec<String>,
     // The ledger's name for a call that needs a claim.
     ticket: Option<Ticket>,
+    // What the phases learn. It stays here, where it was written: a call that moves on is one pointer, and its type
+    // says which of these are there.
+    invocation: Option<Arc<Invocation>>,
+    permit: Option<Permit>,
+    by: Option<Arc<str>>,
+    probe: Option<Box<Probe>>,
+    claim: Option<Box<OpenClaim>>,
 }
 
 /// The batch a call runs in.
@@ -84,28 +93,8 @@ struct Stopped {
     tool: Arc<str>,
     phase: Phase,
     refusal: Refusal,
-    asked: Asked,
-}
-
-/// What a refused call asked for, as far as it was understood.
-enum Asked {
-    Text(RawInput),
-    Args(Box<Invocation>),
-}
-
-#[derive(Clone, Copy)]
-enum AskedRef<'a> {
-    Text(&'a RawInput),
-    Args(&'a Invocation),
-}
-
-impl Asked {
-    fn as_ref(&self) -> AskedRef<'_> {
-        match self {
-            Self::Text(text) => AskedRef::Text(text),
-            Self::Args(invocation) => AskedRef::Args(invocation),
-        }
-    }
+    // What the model wrote, where nobody accepted it.
+    asked: Option<RawInput>,
 }
 
 impl<S> Call<S> {
@@ -136,9 +125,17 @@ impl Lane {
 }
 
 impl Base {
-    fn refuse(self: Box<Self>, invocation: Box<Invocation>, phase: Phase, refusal: Refusal) -> Refused {
-        let tool = invocation.tool.label.clone();
-        Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: Asked::Args(invocation) }))
+    /// What phase 1 made of the call. Only the phases after it ask.
+    fn invocation(&self) -> &Arc<Invocation> {
+        match &self.invocation {
+            Some(invocation) => invocation,
+            None => unreachable!("the call {} was never validated", self.id),
+        }
+    }
+
+    fn refuse(self: Box<Self>, phase: Phase, refusal: Refusal) -> Refused {
+        let tool = self.invocation().tool.label.clone();
+        Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: None }))
     }
 
     fn refuse_text(
@@ -148,14 +145,17 @@ impl Base {
         phase: Phase,
         refusal: Refusal,
     ) -> Refused {
-        Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: Asked::Text(text) }))
+        Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: Some(text) }))
     }
 
     /// The call as the ledger writes it down.
-    fn record_of<'a>(&'a self, tool: &'a str, asked: AskedRef<'a>) -> CallRecord<'a> {
-        let (input, effects) = match asked {
-            AskedRef::Text(text) => (InputRecord::Text(text.as_str()), None),
-            AskedRef::Args(invocation) => (InputRecord::Args(&invocation.args), Some(&invocation.effects)),
+    fn record_of<'a>(&'a self, tool: &'a str, text: Option<&'a RawInput>) -> CallRecord<'a> {
+        let (input, effects) = match text {
+            Some(text) => (InputRecord::Text(text.as_str()), None),
+            None => {
+                let invocation = self.invocation();
+                (InputRecord::Args(&invocation.args), Some(&invocation.effects))
+            }
         };
         CallRecord {
             scope: &self.scope,
@@ -174,7 +174,7 @@ impl Base {
 impl Call<Validated> {
     /// Stops a call that is not to start any more.
     pub(crate) fn cancel(self) -> Refused {
-        self.base.refuse(self.state.invocation, Phase::Check, execute::cancelled())
+        self.base.refuse(Phase::Check, execute::cancelled())
     }
 }
 

@@ -1,16 +1,11 @@
 //! Phase 4: policy, and where it says so a person, allows exactly these arguments.
 
-use std::{
-    borrow::Cow,
-    hash::{BuildHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::{borrow::Cow, sync::Arc};
 
 use futures_util::FutureExt;
-use serde_json::Value;
 
 use super::{
-    AskedRef, Call, Refused,
+    Call, Refused,
     before::Prepared,
     check::{denied, policy_says},
     execute::Guards,
@@ -19,6 +14,7 @@ use super::{
 use crate::{
     event::What,
     guard::{Breakers, Probe, Ticket, caught},
+    json::Likeness,
     outcome::{Phase, Refusal, RefusalCode},
     policy::{Approver, Decision, Opinion, Policy, Verdict},
 };
@@ -33,15 +29,26 @@ pub struct Permit {
 
 /// A call that may run: the arguments and the permit for exactly them, inseparable.
 pub struct Permitted {
-    pub(super) invocation: Box<Invocation>,
-    pub(super) permit: Permit,
-    pub(super) probe: Option<Box<Probe>>,
+    _earned: (),
 }
 
 impl Permit {
     /// The rule, default or person that allowed it.
     pub fn by(&self) -> &str {
         &self.by
+    }
+
+    /// By the word of a rule, or of whatever decided in its place.
+    fn of(verdict: Verdict) -> Self {
+        match (verdict.rule, verdict.reason) {
+            (Some(rule), _) => Self { by: rule.text },
+            (None, Some(reason)) => Self { by: reason },
+            (None, None) => Self::by_word("the policy"),
+        }
+    }
+
+    fn by_word(word: impl Into<Arc<str>>) -> Self {
+        Self { by: word.into() }
     }
 
     /// Uses it up for the one run it stands for.
@@ -59,28 +66,38 @@ impl Call<Prepared> {
         approver: &dyn Approver,
         guards: &Guards,
     ) -> Result<Call<Permitted>, Refused> {
-        let Call { mut base, state: Prepared { invocation } } = self;
-        base.ticket = noted(&invocation, &base, guards);
-        let admitted = admit(&invocation, &base, &guards.breakers).and_then(|probe| {
-            base.scope.run.window().admit(base.scope.turn, || same_call(&invocation)).map(|()| probe)
+        let Call { mut base, .. } = self;
+        base.ticket = noted(base.invocation(), &base, guards);
+        let admitted = admit(base.invocation(), &base, &guards.breakers).and_then(|probe| {
+            base.scope.run.window().admit(base.scope.turn, || same_call(base.invocation())).map(|()| probe)
         });
-        let decided = match admitted {
-            Ok(probe) => {
-                let permit = decide(&invocation, &mut base, policy, approver, guards).await;
-                permit.map(|permit| (probe, permit))
+        let judged = admitted.and_then(|probe| {
+            base.probe = probe;
+            judge(&mut base, policy)
+        });
+        let decided = match judged {
+            Ok(verdict) if verdict.decision == Decision::Allow => {
+                let plain = verdict.rule.as_ref().is_some_and(|rule| is_of_tools(&rule.text));
+                Ok((Permit::of(verdict), plain))
+            }
+            Ok(verdict) => {
+                let asked = ask::ask(&mut base, verdict, (policy, approver, guards)).boxed().await;
+                asked.map(|permit| (permit, false))
             }
             Err(refusal) => Err(refusal),
         };
         match decided {
-            Ok((probe, permit)) => {
+            Ok((permit, plain)) => {
                 if let Some(ticket) = base.ticket {
                     let run = base.scope.run.id();
                     let _ = caught(|| guards.ledger.decide(ticket, run, &permit.by));
                 }
-                base.trail.note(|| What::Permitted { by: told(&permit.by, guards) });
-                Ok(Call { base, state: Permitted { invocation, permit, probe } })
+                let told = || if plain { permit.by.clone() } else { told(&permit.by, guards) };
+                base.trail.note(|| What::Permitted { by: told() });
+                base.permit = Some(permit);
+                Ok(Call { base, state: Permitted { _earned: () } })
             }
-            Err(refusal) => Err(base.refuse(invocation, Phase::Permit, refusal)),
+            Err(refusal) => Err(base.refuse(Phase::Permit, refusal)),
         }
     }
 }
@@ -90,7 +107,7 @@ fn noted(invocation: &Invocation, base: &super::Base, guards: &Guards) -> Option
     if !base.needs_claim(invocation) {
         return None;
     }
-    let call = base.record_of(&invocation.tool.label, AskedRef::Args(invocation));
+    let call = base.record_of(&invocation.tool.label, None);
     caught(|| guards.ledger.propose(&call)).ok().flatten()
 }
 
@@ -114,25 +131,22 @@ fn admit(
 
 /// A number that equal calls of one process share.
 fn same_call(invocation: &Invocation) -> u64 {
-    let mut hasher = foldhash::fast::FixedState::default().build_hasher();
-    hasher.write_usize(Arc::as_ptr(&invocation.tool) as usize);
-    hash_value(&invocation.args, &mut hasher);
-    hasher.finish()
+    let likeness = invocation.likeness.unwrap_or_else(|| Likeness::of(&invocation.args));
+    likeness.of_call(Arc::as_ptr(&invocation.tool) as usize)
 }
 
 impl Call<super::Checked> {
     /// What phase 4 would say, with nobody asked and nothing reserved or counted.
     pub(crate) fn foresee(self, policy: &dyn Policy, breakers: &Arc<Breakers>) -> Result<Foreseen, Refused> {
-        let Call { mut base, state: super::Checked { invocation } } = self;
-        let label = invocation.tool.label.clone();
-        if let Some(refusal) = super::execute::missing_key(&invocation, &base) {
-            return Err(base.refuse(invocation, Phase::Execute, refusal));
+        let Call { mut base, .. } = self;
+        let label = base.invocation().tool.label.clone();
+        if let Some(refusal) = super::execute::missing_key(base.invocation(), &base) {
+            return Err(base.refuse(Phase::Execute, refusal));
         }
-        let verdict =
-            admit(&invocation, &base, breakers).and_then(|_probe| judge(&invocation, &mut base, policy));
-        match verdict {
+        let admitted = admit(base.invocation(), &base, breakers);
+        match admitted.and_then(|_probe| judge(&mut base, policy)) {
             Ok(verdict) => Ok((label, (base.id, verdict))),
-            Err(refusal) => Err(base.refuse(invocation, Phase::Permit, refusal)),
+            Err(refusal) => Err(base.refuse(Phase::Permit, refusal)),
         }
     }
 }
@@ -140,8 +154,9 @@ impl Call<super::Checked> {
 pub(crate) type Foreseen = (Arc<str>, (crate::tool::CallId, Verdict));
 
 /// Policy and the tool's own opinion, the stricter of the two. A deny is a refusal already.
-fn judge(invocation: &Invocation, base: &mut super::Base, policy: &dyn Policy) -> Result<Verdict, Refusal> {
-    let opinion = opinion(invocation, base);
+fn judge(base: &mut super::Base, policy: &dyn Policy) -> Result<Verdict, Refusal> {
+    let opinion = opinion(base);
+    let invocation = base.invocation();
     let verdict = policy_says(|| policy.decide(&invocation.query(&base.scope)))?;
     match (verdict.decision, opinion) {
         (Decision::Deny, _) => Err(denied(&invocation.tool.label, verdict)),
@@ -154,8 +169,9 @@ fn judge(invocation: &Invocation, base: &mut super::Base, policy: &dyn Policy) -
 }
 
 /// The tool's own view; one that fails has said no.
-fn opinion(invocation: &Invocation, base: &mut super::Base) -> Opinion {
-    let opinion = caught(|| invocation.tool.tool.authorize(&base.scope, &invocation.typed));
+fn opinion(base: &mut super::Base) -> Opinion {
+    let invocation = base.invocation();
+    let opinion = caught(|| invocation.tool.tool.authorize(&base.scope, invocation));
     opinion.unwrap_or_else(|panic| {
         base.trail.note(|| What::Fault { message: panic.into() });
         Opinion::Deny(Refusal::new(
@@ -165,49 +181,9 @@ fn opinion(invocation: &Invocation, base: &mut super::Base) -> Opinion {
     })
 }
 
-/// Hashes a value without copying it; the order of an object's fields does not matter.
-fn hash_value(value: &Value, hasher: &mut impl Hasher) {
-    match value {
-        Value::Null => hasher.write_u8(0),
-        Value::Bool(bool) => hasher.write_u8(1 + u8::from(*bool)),
-        Value::Number(number) => number.hash(hasher),
-        Value::String(text) => text.hash(hasher),
-        Value::Array(items) => {
-            hasher.write_usize(items.len());
-            items.iter().for_each(|item| hash_value(item, hasher));
-        }
-        Value::Object(map) => {
-            let fields = map.iter().map(|(key, value)| {
-                let mut field = foldhash::fast::FixedState::default().build_hasher();
-                key.hash(&mut field);
-                hash_value(value, &mut field);
-                field.finish()
-            });
-            hasher.write_u64(fields.fold(map.len() as u64, u64::wrapping_add));
-        }
-    }
-}
-
-async fn decide(
-    invocation: &Invocation,
-    base: &mut super::Base,
-    policy: &dyn Policy,
-    approver: &dyn Approver,
-    guards: &Guards,
-) -> Result<Permit, Refusal> {
-    let verdict = judge(invocation, base, policy)?;
-    if verdict.decision == Decision::Allow {
-        return Ok(Permit { by: by(verdict) });
-    }
-    ask::ask(invocation, base, verdict, (policy, approver, guards)).boxed().await
-}
-
-fn by(verdict: Verdict) -> Arc<str> {
-    match (verdict.rule, verdict.reason) {
-        (Some(rule), _) => rule.text,
-        (None, Some(reason)) => reason,
-        (None, None) => "the policy".into(),
-    }
+/// True for a rule about whole tools: it quotes no arguments, and so no secret.
+fn is_of_tools(rule: &str) -> bool {
+    !rule.as_bytes().contains(&b'(')
 }
 
 /// A rule as observers are told it: one for exactly one call quotes its arguments, and so may hold a secret.

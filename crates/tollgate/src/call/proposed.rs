@@ -129,14 +129,14 @@ impl Proposed {
 
 impl Call<Proposed> {
     /// Puts a proposed call on the path. `position` is its place in the turn.
-    pub fn propose(proposed: Proposed, position: usize, scope: &Arc<Scope>, events: &Events) -> Self {
+    pub fn propose(mut proposed: Proposed, position: usize, scope: &Arc<Scope>, events: &Events) -> Self {
         Self {
             base: Box::new(Base {
-                id: proposed.id.clone(),
+                id: std::mem::take(&mut proposed.id),
                 scope: scope.clone(),
                 position,
-                key: proposed.idempotency_key.clone(),
-                purpose: proposed.purpose.clone(),
+                key: proposed.idempotency_key.take(),
+                purpose: proposed.purpose.take(),
                 lane: Lane::default(),
                 trail: Trail::default(),
                 events: events.is_observed().then(|| events.clone()),
@@ -145,6 +145,11 @@ impl Call<Proposed> {
                 trust: Trust::TrustedSystem,
                 context: Vec::new(),
                 ticket: None,
+                invocation: None,
+                permit: None,
+                by: None,
+                probe: None,
+                claim: None,
             }),
             state: proposed,
         }

@@ -4,10 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
 
-use super::{AskedRef, Base, Call, Proposed, Refused, Stopped, after::Finished, execute::Ran};
+use super::{Base, Call, Proposed, RawInput, Refused, Stopped, after::Finished};
 use crate::{
     event::{Trail, What},
-    guard::{Contained, End, Fence, Ledger, Spawner, Written, off_thread},
+    guard::{Contained, End, Ledger, Spawner, Written, off_thread},
     outcome::{
         Answer, Fetched, Item, Label, Offloaded, Outcome, Output, Phase, Preview, ResultStore, Settled,
         Trust, exceeds, grows_beyond, neutralise, preview_of, visible,
@@ -42,28 +42,20 @@ const UNRECORDED: &str = "The end of this call could not be recorded. It happene
 /// More bytes than one thread should look through while others wait.
 pub(super) const BIG: usize = 256 << 10;
 
-/// What phases 4 and 5 found out, for the record.
-#[derive(Default)]
-struct Decided<'a> {
-    fence: Option<Fence>,
-    by: Option<&'a str>,
-}
-
 impl Call<Finished> {
     /// Gives the call its one answer.
     pub async fn settle(self, records: &Records) -> Settled {
-        let Call { mut base, state: Finished { ran } } = self;
-        let Ran { invocation, mut answer, mut claim, by } = ran;
-        answer.trust = answer.trust.worse(trust_of(&invocation, &answer.outcome));
+        let Call { mut base, state: Finished { mut answer } } = self;
+        let invocation = base.invocation();
+        answer.trust = answer.trust.worse(trust_of(invocation, &answer.outcome));
         // An answer that was given before was made to fit then.
         if !answer.replayed {
             let limit = fitting(invocation.tool.spec.max_result, base.scope.window);
             fit(&mut answer, limit, &mut base, records).await;
         }
-        let decided = Decided { fence: claim.as_ref().and_then(|claim| claim.fence()), by: Some(&by) };
-        let settled = base.record(AskedRef::Args(&invocation), decided, answer, records).await;
+        let settled = base.record(None, answer, records).await;
         // Only now: whoever goes away while the end is being written leaves a claim that is given up.
-        if let Some(claim) = &mut claim {
+        if let Some(claim) = &mut base.claim {
             claim.close();
         }
         settled
@@ -73,9 +65,10 @@ impl Call<Finished> {
 impl Refused {
     /// Gives the refused call its one answer.
     pub async fn settle(self, records: &Records) -> Settled {
-        let Stopped { base, tool, phase, refusal, asked } = *self.0;
+        let Stopped { mut base, tool, phase, refusal, asked } = *self.0;
         let settled = base.answer(tool, Outcome::Refused(refusal), phase);
-        base.record(asked.as_ref(), Decided::default(), settled, records).await
+        // It holds no claim, and nobody's word let it run.
+        base.record(asked, settled, records).await
     }
 }
 
@@ -97,21 +90,16 @@ impl Base {
         })
     }
 
-    async fn record(
-        mut self: Box<Self>,
-        asked: AskedRef<'_>,
-        decided: Decided<'_>,
-        mut settled: Settled,
-        records: &Records,
-    ) -> Settled {
+    /// Writes the one terminal record; `text` is what the model wrote, where nobody accepted it.
+    async fn record(&mut self, text: Option<RawInput>, mut settled: Settled, records: &Records) -> Settled {
         settled.context = std::mem::take(&mut self.context);
         let mut waited = false;
-        if decided.fence.is_some() || records.ledger.records_all() {
+        let fence = self.claim.as_ref().and_then(|claim| claim.fence());
+        if fence.is_some() || records.ledger.records_all() {
             waited = true;
             let tool = settled.tool.clone();
-            let call = self.record_of(&tool, asked);
-            let end =
-                End { ticket: self.ticket, fence: decided.fence, call, by: decided.by, settled: &settled };
+            let call = self.record_of(&tool, text.as_ref());
+            let end = End { ticket: self.ticket, fence, call, by: self.by.as_deref(), settled: &settled };
             let written = async { records.ledger.settle(end).await.map_err(|fault| fault.to_string()) };
             match unharmed(written).await {
                 Ok(Written::Recorded) => {}
@@ -119,7 +107,7 @@ impl Base {
                 Ok(Written::Superseded(counts)) => settled.give_way_to(counts),
                 // The answer stands even where it could not be written: the effect has happened and is known.
                 Err(message) => {
-                    if decided.fence.is_some() {
+                    if fence.is_some() {
                         settled.context.push(UNRECORDED.to_owned());
                     }
                     self.trail.note(|| What::LedgerFault { message: message.into() });

@@ -9,10 +9,10 @@ use crate::{
     catalog::Registered,
     event::What,
     guard::caught,
-    json::{NotStrict, parse_strict},
+    json::{Likeness, NotStrict, parse_strict},
     outcome::{Phase, Refusal, RefusalCode, Trust, Violation, may_refer, resolve_references},
     policy::Query,
-    tool::{Concurrency, Effects, Scope, ToolSpec},
+    tool::{Args, Concurrency, Effects, Scope, ToolSpec},
 };
 
 /// The longest text of arguments that is read.
@@ -20,52 +20,96 @@ pub const MAX_INPUT_BYTES: usize = 4 << 20;
 
 /// A call whose arguments are what its tool asks for.
 pub struct Validated {
-    pub(super) invocation: Box<Invocation>,
+    _earned: (),
 }
 
 /// A tool with arguments it accepts, and what they would do.
-pub struct Invocation {
+///
+/// `T` is what the body wants; only the tool itself knows which type that is.
+pub struct Invocation<T: ?Sized = dyn Any + Send + Sync> {
     pub(super) tool: Arc<Registered>,
-    pub(super) args: Value,
-    pub(super) typed: Arc<dyn Any + Send + Sync>,
+    pub(super) args: Args,
+    /// What equal arguments share, where it was found on the way.
+    pub(super) likeness: Option<Likeness>,
     pub(super) effects: Effects,
     /// Whether everything in the arguments may be taken at its word.
     pub(super) trust: Trust,
+    typed: T,
+}
+
+/// Arguments that a tool's schema accepts, on their way into an invocation.
+pub(crate) struct Accepted<'a> {
+    pub(crate) tool: &'a Arc<Registered>,
+    pub(crate) args: Args,
+    pub(crate) likeness: Option<Likeness>,
+    pub(crate) trust: Trust,
+}
+
+/// An invocation, and what the panic said where its effects could not be computed.
+pub(crate) type Invoked = (Arc<Invocation>, Option<String>);
+
+impl Accepted<'_> {
+    /// Puts together what was parsed once. Effects that cannot be computed are the worst there are.
+    pub(crate) fn invoke<T: Any + Send + Sync>(
+        self,
+        typed: T,
+        effects: impl FnOnce(&T) -> Effects,
+    ) -> Invoked {
+        let (effects, panic) = match caught(|| effects(&typed)) {
+            Ok(effects) => (effects, None),
+            Err(panic) => (Effects::worst(), Some(panic)),
+        };
+        let Self { tool, args, likeness, trust } = self;
+        (Arc::new(Invocation { tool: tool.clone(), args, likeness, effects, trust, typed }), panic)
+    }
 }
 
 impl Call<Resolved> {
     /// Parses, puts what was kept in the place of references, validates, and computes the effects; each once.
     pub fn validate(self, records: &Records) -> Result<Call<Validated>, Refused> {
-        let Call { mut base, state: Resolved { tool, written } } = self;
-        match arguments(&tool, &written, &mut base, records) {
-            Ok((args, typed)) => {
-                let trust = base.trust;
-                // Effects that cannot be computed are the worst there are.
-                let effects = caught(|| tool.tool.effects(&base.scope, &typed)).unwrap_or_else(|panic| {
+        let Call { mut base, state: Resolved { tool, mut written } } = self;
+        let invoked = match plainly(&tool, &mut written, &base) {
+            Some(invoked) => Ok(invoked),
+            None => arguments(&tool, &written, &mut base, records),
+        };
+        match invoked {
+            Ok((invocation, panic)) => {
+                if let Some(panic) = panic {
                     base.trail.note(|| What::Fault { message: panic.into() });
-                    Effects::worst()
-                });
-                base.trail.note(|| What::Validated { concurrency: effects.class() });
-                Ok(Call {
-                    base,
-                    state: Validated {
-                        invocation: Box::new(Invocation { tool, args, typed, effects, trust }),
-                    },
-                })
+                }
+                base.trail.note(|| What::Validated { concurrency: invocation.effects.class() });
+                base.invocation = Some(invocation);
+                Ok(Call { base, state: Validated { _earned: () } })
             }
             Err(refusal) => Err(base.refuse_text(tool.label.clone(), written.text, Phase::Validate, refusal)),
         }
     }
 }
 
-type Arguments = (Value, Arc<dyn Any + Send + Sync>);
+/// The short way: plain fields that one look at their text tells all about. Takes the text where it goes.
+fn plainly(tool: &Arc<Registered>, written: &mut Written, base: &Base) -> Option<Invoked> {
+    let text = written.text.as_str();
+    if written.inverse.is_some() || text.len() > MAX_INPUT_BYTES {
+        return None;
+    }
+    let likeness = tool.input.accepts_text(text)?;
+    let args = Args::unread(std::mem::take(&mut written.text));
+    let accepted = Accepted { tool, args, likeness: Some(likeness), trust: base.trust };
+    match tool.tool.invoke_text(&base.scope, accepted) {
+        Ok(invoked) => Some(invoked),
+        Err(args) => {
+            written.text = args.into_text();
+            None
+        }
+    }
+}
 
 fn arguments(
-    tool: &Registered,
+    tool: &Arc<Registered>,
     written: &Written,
     base: &mut Base,
     records: &Records,
-) -> Result<Arguments, Refusal> {
+) -> Result<Invoked, Refusal> {
     let mut args = parse_strict(written.text.as_str(), MAX_INPUT_BYTES).map_err(|error| not_json(&error))?;
     if let Some(inverse) = &written.inverse {
         args = inverse.apply(args);
@@ -77,12 +121,10 @@ fn arguments(
     if !args.is_object() || !tool.input.accepts(&args) {
         return Err(invalid(tool, violations(tool, &args)));
     }
-    let typed = caught(|| tool.tool.parse(&args))
-        .unwrap_or_else(|_| Err("the arguments could not be read".to_owned()));
-    let typed = typed.map_err(|message| {
+    let accepted = Accepted { tool, args: Args::read(args), likeness: None, trust: base.trust };
+    tool.tool.invoke(&base.scope, accepted).map_err(|message| {
         invalid(tool, vec![Violation { pointer: String::new(), message, did_you_mean: None }])
-    })?;
-    Ok((args, typed))
+    })
 }
 
 impl Base {
@@ -134,18 +176,18 @@ fn invalid(tool: &Registered, violations: Vec<Violation>) -> Refusal {
 impl Call<Validated> {
     /// What dispatch goes by.
     pub fn class(&self) -> Concurrency {
-        self.state.invocation.effects.class()
+        self.base.invocation().effects.class()
     }
 
     /// The tool, its arguments and what they would do.
     pub fn invocation(&self) -> &Invocation {
-        &self.state.invocation
+        self.base.invocation()
     }
 }
 
 impl Call<Validated> {
     pub(crate) fn query(&self) -> Query<'_> {
-        self.state.invocation.query(&self.base.scope)
+        self.base.invocation().query(&self.base.scope)
     }
 }
 
@@ -169,6 +211,11 @@ impl Invocation {
     /// stand for.
     pub fn trust(&self) -> Trust {
         self.trust
+    }
+
+    /// The arguments as the body wants them; `None` for a type that is not the tool's own.
+    pub(crate) fn typed<T: 'static>(&self) -> Option<&T> {
+        self.typed.downcast_ref()
     }
 
     pub(super) fn query<'a>(&'a self, scope: &'a Scope) -> Query<'a> {

@@ -6,11 +6,16 @@ use std::{
     time::Duration,
 };
 
-use futures_util::FutureExt;
 use serde::Serialize;
 
-use super::purse_book::{Kept, Reserved};
-use crate::outcome::{Refusal, RefusalCode};
+use super::{
+    purse_book::{Kept, Reserved},
+    run::Run,
+};
+use crate::{
+    outcome::{Refusal, RefusalCode},
+    tool::ToolName,
+};
 
 /// Limits of a run; what is not set has none.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -55,9 +60,9 @@ pub struct Purse {
 
 /// One call, counted; given back if it never starts.
 #[must_use]
-pub(crate) struct Reservation<'a> {
-    purse: &'a Purse,
-    tool: &'a str,
+pub(crate) struct Reservation {
+    run: Run,
+    tool: ToolName,
     kept: bool,
 }
 
@@ -98,14 +103,13 @@ impl Purse {
     }
 
     /// Counts one call, atomically with the check that there is room for it, among everyone who counts there.
-    pub(crate) async fn reserve<'a>(&'a self, tool: &'a str) -> Result<Reservation<'a>, Refusal> {
-        if self.limited {
-            match &self.kept {
-                Some(kept) => self.reserve_kept(kept, tool).boxed().await?,
-                None => self.reserve_here(tool)?,
-            }
+    pub(crate) async fn reserve(run: &Run, tool: &ToolName) -> Result<Reservation, Refusal> {
+        let purse = run.purse();
+        match &purse.kept {
+            Some(kept) => purse.reserve_kept(kept, tool.as_str()).await?,
+            None => purse.reserve_here(tool.as_str())?,
         }
-        Ok(Reservation { purse: self, tool, kept: false })
+        Ok(Reservation { run: run.clone(), tool: tool.clone(), kept: false })
     }
 
     fn reserve_here(&self, tool: &str) -> Result<(), Refusal> {
@@ -202,26 +206,27 @@ fn exhausted(why: &str) -> Refusal {
         .with_hint("Finish with what you have, and say what is left to do.")
 }
 
-impl Reservation<'_> {
+impl Reservation {
     /// The call started: it stays counted.
     pub(crate) fn keep(mut self) {
         self.kept = true;
     }
 }
 
-impl Drop for Reservation<'_> {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        if self.kept || !self.purse.limited {
+        if self.kept {
             return;
         }
-        let mut spent = self.purse.lock();
+        let (purse, tool) = (self.run.purse(), self.tool.as_str());
+        let mut spent = purse.lock();
         spent.calls = spent.calls.saturating_sub(1);
-        if let Some(count) = spent.calls_of.get_mut(self.tool) {
+        if let Some(count) = spent.calls_of.get_mut(tool) {
             *count = count.saturating_sub(1);
         }
         drop(spent);
-        if let Some(kept) = &self.purse.kept {
-            kept.give_back(self.tool);
+        if let Some(kept) = &purse.kept {
+            kept.give_back(tool);
         }
     }
 }

@@ -3,10 +3,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{
-        Mutex, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, OnceLock, PoisonError},
     task::{Context, Poll},
     time::Duration,
 };
@@ -174,9 +171,14 @@ async fn stop<F: Future + Unpin>(body: &mut F, cx: &Cx, otherwise: Ended<F::Outp
 /// Signs of life of a running body.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
-    // Set when somebody may hear of progress at once; most quick calls never get that far.
+    // Made when first felt: most quick calls never get that far.
+    heart: OnceLock<Box<Heart>>,
+}
+
+#[derive(Debug, Default)]
+struct Heart {
+    // Set when somebody may hear of progress at once.
     beacon: OnceLock<Beacon>,
-    holds: AtomicBool,
     life: Mutex<Life>,
     // Made when first asked for: most bodies ask nobody.
     glass: OnceLock<Hourglass>,
@@ -191,32 +193,30 @@ struct Life {
 
 impl Pulse {
     pub(crate) fn beat(&self, progress: Progress) {
-        let mut life = self.life();
+        let heart = self.heart();
+        let mut life = heart.life();
         life.beat = Some(Instant::now());
-        match self.beacon.get() {
+        match heart.beacon.get() {
             Some(beacon) => {
                 drop(life);
                 beacon.progress(progress);
             }
-            None => {
-                life.held.push(progress);
-                self.holds.store(true, Ordering::Release);
-            }
+            None => life.held.push(progress),
         }
     }
 
     pub(crate) fn connected(&self) {
-        self.life().beat = Some(Instant::now());
+        self.heart().life().beat = Some(Instant::now());
     }
 
     /// The time its deadlines go by.
     pub(crate) fn hourglass(&self) -> &Hourglass {
-        self.glass.get_or_init(Hourglass::default)
+        self.heart().glass.get_or_init(Hourglass::default)
     }
 
     /// Tells what was held back so far, after the call's own steps.
     fn tell_held(&self, trail: &mut Trail) {
-        if self.holds.load(Ordering::Acquire) {
+        if self.heart.get().is_some_and(|heart| !heart.life().held.is_empty()) {
             self.release(trail);
         }
     }
@@ -224,20 +224,22 @@ impl Pulse {
     /// From here on progress is told as it comes.
     fn release(&self, trail: &mut Trail) {
         trail.flush();
-        let mut life = self.life();
-        let beacon = self.beacon.get_or_init(|| trail.beacon());
+        let heart = self.heart();
+        let mut life = heart.life();
+        let beacon = heart.beacon.get_or_init(|| trail.beacon());
         life.held.drain(..).for_each(|progress| beacon.progress(progress));
     }
 
-    fn life(&self) -> std::sync::MutexGuard<'_, Life> {
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    fn heart(&self) -> &Heart {
+        self.heart.get_or_init(Box::default)
     }
 
     fn next_deadline(&self, timeouts: &Timeouts, started: Instant, until: Instant) -> (Instant, Late) {
-        let glass = self.glass.get();
+        let heart = self.heart();
+        let glass = heart.glass.get();
         let until = later(until, glass.map_or(Duration::ZERO, Hourglass::stood));
         // To be asked something is a sign of life.
-        let beat = self.life().beat.max(glass.and_then(Hourglass::ran_on));
+        let beat = heart.life().beat.max(glass.and_then(Hourglass::ran_on));
         let mut next = (until, Late::Total(timeouts.total));
         let mut sooner = |at: Instant, late: Late| {
             if at < next.0 {
@@ -251,6 +253,12 @@ impl Pulse {
             sooner(later(started, connect), Late::Connect(connect));
         }
         next
+    }
+}
+
+impl Heart {
+    fn life(&self) -> std::sync::MutexGuard<'_, Life> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

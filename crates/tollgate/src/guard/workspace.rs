@@ -1,6 +1,7 @@
 //! One gate per workspace: reads share it, a write or anything unsafe has it alone.
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -51,18 +52,18 @@ impl Workspace {
     }
 
     /// A place for a read, where one is free at once.
-    pub(crate) fn enter_now(&self, class: Concurrency) -> Option<Slot> {
+    pub(crate) fn enter_now(&self, class: Concurrency) -> Option<Slot<'_>> {
         (class == Concurrency::ReadOnly && self.inner.gate.share_now())
-            .then(|| Slot { workspace: self.clone(), held: Held::Shared })
+            .then(|| Slot { workspace: Cow::Borrowed(self), held: Held::Shared })
     }
 
     /// What a body gets that conducts calls of its own: those take the places.
-    pub(crate) fn pass_by(&self) -> Slot {
-        Slot { workspace: self.clone(), held: Held::Nothing }
+    pub(crate) fn pass_by(&self) -> Slot<'_> {
+        Slot { workspace: Cow::Borrowed(self), held: Held::Nothing }
     }
 
     /// Waits for a place. First come, first served, so neither reads nor writes are starved.
-    pub(crate) async fn enter(&self, class: Concurrency) -> Slot {
+    pub(crate) async fn enter(&self, class: Concurrency) -> Slot<'_> {
         if let Some(slot) = self.enter_now(class) {
             return slot;
         }
@@ -71,11 +72,11 @@ impl Workspace {
         if class == Concurrency::ReadOnly {
             // Whoever holds the queue knows that no writer is inside.
             gate.state.fetch_add(1, Ordering::Acquire);
-            return Slot { workspace: self.clone(), held: Held::Shared };
+            return Slot { workspace: Cow::Borrowed(self), held: Held::Shared };
         }
         gate.state.fetch_or(WRITER, Ordering::AcqRel);
         // From here on a drop undoes it, also while we still wait for the readers to leave.
-        let slot = Slot { workspace: self.clone(), held: Held::Alone { _queue: queue } };
+        let slot = Slot { workspace: Cow::Borrowed(self), held: Held::Alone { _queue: queue } };
         while gate.state.load(Ordering::Acquire) != WRITER {
             gate.left.notified().await;
         }
@@ -85,9 +86,17 @@ impl Workspace {
 
 /// A place in the workspace, held for as long as the body runs.
 #[derive(Debug)]
-pub(crate) struct Slot {
-    workspace: Workspace,
+pub(crate) struct Slot<'a> {
+    workspace: Cow<'a, Workspace>,
     held: Held,
+}
+
+impl Slot<'_> {
+    /// The same place, for a body that outlives whoever took it.
+    pub(crate) fn owned(mut self) -> Slot<'static> {
+        let held = std::mem::replace(&mut self.held, Held::Nothing);
+        Slot { workspace: Cow::Owned(self.workspace.clone().into_owned()), held }
+    }
 }
 
 #[derive(Debug)]
@@ -101,7 +110,7 @@ enum Held {
     },
 }
 
-impl Drop for Slot {
+impl Drop for Slot<'_> {
     fn drop(&mut self) {
         let gate = &self.workspace.inner.gate;
         match self.held {

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::{
     outcome::Refusal,
-    tool::{Effects, Scope, ToolSpec},
+    tool::{Effects, Given, Scope, ToolSpec},
 };
 
 mod pattern;
@@ -84,7 +83,7 @@ pub struct Query<'a> {
     /// The tool.
     pub tool: &'a ToolSpec,
     /// The arguments, validated.
-    pub args: &'a Value,
+    pub args: Given<'a>,
     /// What the call would do.
     pub effects: &'a Effects,
     /// Who, where, on which route.
@@ -93,8 +92,13 @@ pub struct Query<'a> {
 
 impl<'a> Query<'a> {
     /// A question about one call.
-    pub fn new(tool: &'a ToolSpec, args: &'a Value, effects: &'a Effects, scope: &'a Scope) -> Self {
-        Self { tool, args, effects, scope }
+    pub fn new(
+        tool: &'a ToolSpec,
+        args: impl Into<Given<'a>>,
+        effects: &'a Effects,
+        scope: &'a Scope,
+    ) -> Self {
+        Self { tool, args: args.into(), effects, scope }
     }
 }
 

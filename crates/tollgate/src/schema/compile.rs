@@ -10,14 +10,17 @@ use super::{
     close::{Formats, closed},
     cycle::{Unending, unending},
     explain::{property_names, violations},
+    quick::Quick,
     shared::Schema,
 };
-use crate::outcome::Violation;
+use crate::{json::Likeness, outcome::Violation};
 
 /// A schema that is ready to judge values.
 #[derive(Debug, Clone)]
 pub struct Compiled {
     validator: Validator,
+    /// The short way, where the schema is plain enough for one.
+    quick: Option<Quick>,
     /// The author's words. The names in it are only looked for when there is a violation to explain.
     schema: Schema,
     /// How many alternatives it has where it refers to itself.
@@ -54,7 +57,8 @@ impl Compiled {
         if closed.refers {
             comes_to_an_end(&closed.schema)?;
         }
-        Ok(Self { validator: build(&closed.schema, closed.formats)?, schema, ways: closed.ways })
+        let validator = build(&closed.schema, closed.formats)?;
+        Ok(Self { validator, quick: Quick::of(&closed.schema), schema, ways: closed.ways })
     }
 
     /// Compiles the schema of a tool's arguments; where it is silent about further fields, they are taken.
@@ -69,12 +73,18 @@ impl Compiled {
         let schema = schema.into();
         comes_to_an_end(&schema)?;
         let ways = Branching::of(&schema).ways;
-        Ok(Self { validator: build(&schema, Formats::AsDraft)?, schema, ways })
+        Ok(Self { validator: build(&schema, Formats::AsDraft)?, quick: None, schema, ways })
     }
 
     /// True when the value is what the schema asks for.
     pub fn accepts(&self, value: &Value) -> bool {
         self.validator.is_valid(value)
+    }
+
+    /// What stands for the arguments, where one look at their text tells that it is strict JSON the schema accepts.
+    /// `None` tells nothing.
+    pub(crate) fn accepts_text(&self, text: &str) -> Option<Likeness> {
+        self.quick.as_ref()?.accepts(text)
     }
 
     /// Every violation in words, with its JSON pointer. Empty exactly when the value is accepted.

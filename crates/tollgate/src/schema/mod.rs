@@ -17,11 +17,14 @@ mod project;
 mod cycle;
 mod branching;
 mod close;
+mod quick;
 mod compile;
 mod explain;
 
 #[cfg(test)]
 mod close_tests;
+#[cfg(test)]
+mod quick_tests;
 #[cfg(test)]
 mod simplify_tests;
 

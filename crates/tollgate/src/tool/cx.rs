@@ -29,7 +29,7 @@ use crate::{
 pub struct Cx {
     scope: Arc<Scope>,
     call: CallId,
-    key: Option<IdempotencyKey>,
+    key: OnceLock<IdempotencyKey>,
     attempt: AtomicU32,
     // The batch's; the run's own where there is no batch.
     parent: Option<CancellationToken>,
@@ -43,12 +43,17 @@ impl Cx {
     pub(crate) fn new(
         scope: Arc<Scope>,
         call: CallId,
-        key: Option<IdempotencyKey>,
         parent: Option<CancellationToken>,
         redactor: Option<Arc<Redactor>>,
     ) -> Self {
-        let (attempt, token, pulse) = (AtomicU32::new(1), OnceLock::new(), Pulse::default());
+        let (attempt, pulse) = (AtomicU32::new(1), Pulse::default());
+        let (key, token) = (OnceLock::new(), OnceLock::new());
         Self { scope, call, key, attempt, parent, token, pulse, redactor }
+    }
+
+    /// The key that was claimed for it, before its body runs.
+    pub(crate) fn claimed_under(&self, key: IdempotencyKey) {
+        let _ = self.key.set(key);
     }
 
     /// The call's own id.
@@ -58,7 +63,7 @@ impl Cx {
 
     /// The key under which this call takes effect at most once, to be passed on downstream.
     pub fn idempotency_key(&self) -> Option<&IdempotencyKey> {
-        self.key.as_ref()
+        self.key.get()
     }
 
     /// This call's span, to be passed on downstream (`traceparent` in MCP's `_meta` and in HTTP headers).

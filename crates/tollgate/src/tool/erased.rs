@@ -9,26 +9,31 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Cx, Effects, Scope, Tool, ToolSpec};
+use super::{Args, Cx, Scope, Tool, ToolSpec};
 use crate::{
+    call::{Accepted, Invocation, Invoked},
+    guard::caught,
     outcome::{Failure, Output, Refusal},
     policy::Opinion,
 };
 
-/// Typed arguments whose type only their tool knows.
-pub(crate) type TypedArgs = Arc<dyn Any + Send + Sync>;
-
 pub(crate) trait Erased: Send + Sync {
     fn spec(&self) -> ToolSpec;
     fn is_enabled(&self) -> bool;
-    fn parse(&self, args: &Value) -> Result<TypedArgs, String>;
-    fn effects(&self, scope: &Scope, args: &TypedArgs) -> Effects;
-    fn check<'a>(&'a self, scope: &'a Scope, args: &'a TypedArgs) -> BoxFuture<'a, Result<(), Refusal>>;
-    fn authorize(&self, scope: &Scope, args: &TypedArgs) -> Opinion;
+    /// Parses arguments, once, and computes what they would do.
+    fn invoke(&self, scope: &Scope, accepted: Accepted<'_>) -> Result<Invoked, String>;
+    /// The same straight from their text; gives them back where only their value could tell why not.
+    fn invoke_text(&self, scope: &Scope, accepted: Accepted<'_>) -> Result<Invoked, Args>;
+    fn check<'a>(&'a self, scope: &'a Scope, call: &'a Invocation) -> BoxFuture<'a, Result<(), Refusal>>;
+    fn authorize(&self, scope: &Scope, call: &Invocation) -> Opinion;
     /// The body on the caller's own task.
-    fn run_here<'a>(&'a self, cx: &'a Cx, args: &'a TypedArgs) -> BoxFuture<'a, Result<Output, Failure>>;
+    fn run_here<'a>(&'a self, cx: &'a Cx, call: &'a Invocation) -> BoxFuture<'a, Result<Output, Failure>>;
     /// The body for a task of its own.
-    fn run(self: Arc<Self>, cx: Arc<Cx>, args: TypedArgs) -> BoxFuture<'static, Result<Output, Failure>>;
+    fn run(
+        self: Arc<Self>,
+        cx: Arc<Cx>,
+        call: Arc<Invocation>,
+    ) -> BoxFuture<'static, Result<Output, Failure>>;
 }
 
 pub(crate) fn erase(tool: impl Tool) -> Arc<dyn Erased> {
@@ -46,56 +51,68 @@ impl<T: Tool> Erased for Typed<T> {
         self.0.is_enabled()
     }
 
-    fn parse(&self, args: &Value) -> Result<TypedArgs, String> {
-        // Who takes any JSON gets it as it is: every tool of a server does.
-        if TypeId::of::<T::Args>() == TypeId::of::<Value>() {
-            return Ok(Arc::new(args.clone()));
-        }
-        match T::Args::deserialize(args) {
-            Ok(args) => Ok(Arc::new(args)),
-            // `10.0` is an integer in JSON Schema and none to serde: the schema has already said yes.
-            Err(error) => match T::Args::deserialize(&whole_numbers(args)) {
-                Ok(args) => Ok(Arc::new(args)),
-                Err(_) => Err(error.to_string()),
-            },
+    fn invoke(&self, scope: &Scope, accepted: Accepted<'_>) -> Result<Invoked, String> {
+        let args: &Value = &accepted.args;
+        let parsed = match as_it_is(args) {
+            Some(args) => Ok(Ok(args)),
+            None => caught(|| match T::Args::deserialize(args) {
+                Ok(args) => Ok(args),
+                // `10.0` is an integer in JSON Schema and none to serde: the schema has already said yes.
+                Err(error) => T::Args::deserialize(&whole_numbers(args)).map_err(|_| error.to_string()),
+            }),
+        };
+        let args = parsed.unwrap_or_else(|_| Err("the arguments could not be read".to_owned()))?;
+        Ok(accepted.invoke(args, |args| self.0.effects(scope, args)))
+    }
+
+    fn invoke_text(&self, scope: &Scope, accepted: Accepted<'_>) -> Result<Invoked, Args> {
+        match caught(|| serde_json::from_str(accepted.args.text())) {
+            Ok(Ok(args)) => Ok(accepted.invoke(args, |args| self.0.effects(scope, args))),
+            _ => Err(accepted.args),
         }
     }
 
-    fn effects(&self, scope: &Scope, args: &TypedArgs) -> Effects {
-        typed::<T>(args).map_or_else(Effects::worst, |args| self.0.effects(scope, args))
-    }
-
-    fn check<'a>(&'a self, scope: &'a Scope, args: &'a TypedArgs) -> BoxFuture<'a, Result<(), Refusal>> {
+    fn check<'a>(&'a self, scope: &'a Scope, call: &'a Invocation) -> BoxFuture<'a, Result<(), Refusal>> {
+        // Begun inside the future, so that a panic in the method itself is caught with it.
         Box::pin(async move {
-            match typed::<T>(args) {
+            match call.typed() {
                 Some(args) => self.0.check(scope, args).await,
                 None => Err(mismatch()),
             }
         })
     }
 
-    fn authorize(&self, scope: &Scope, args: &TypedArgs) -> Opinion {
-        typed::<T>(args).map_or_else(|| Opinion::Deny(mismatch()), |args| self.0.authorize(scope, args))
+    fn authorize(&self, scope: &Scope, call: &Invocation) -> Opinion {
+        call.typed().map_or_else(|| Opinion::Deny(mismatch()), |args| self.0.authorize(scope, args))
     }
 
-    fn run_here<'a>(&'a self, cx: &'a Cx, args: &'a TypedArgs) -> BoxFuture<'a, Result<Output, Failure>> {
-        Box::pin(body(&self.0, cx, args))
+    fn run_here<'a>(&'a self, cx: &'a Cx, call: &'a Invocation) -> BoxFuture<'a, Result<Output, Failure>> {
+        Box::pin(body(&self.0, cx, call))
     }
 
-    fn run(self: Arc<Self>, cx: Arc<Cx>, args: TypedArgs) -> BoxFuture<'static, Result<Output, Failure>> {
-        Box::pin(async move { body(&self.0, &cx, &args).await })
+    fn run(
+        self: Arc<Self>,
+        cx: Arc<Cx>,
+        call: Arc<Invocation>,
+    ) -> BoxFuture<'static, Result<Output, Failure>> {
+        Box::pin(async move { body(&self.0, &cx, &call).await })
     }
 }
 
-async fn body<T: Tool>(tool: &T, cx: &Cx, args: &TypedArgs) -> Result<Output, Failure> {
-    match typed::<T>(args) {
+async fn body<T: Tool>(tool: &T, cx: &Cx, call: &Invocation) -> Result<Output, Failure> {
+    match call.typed() {
         Some(args) => tool.run(cx, args).await,
         None => Err(Failure::fatal(mismatch().to_string())),
     }
 }
 
-fn typed<T: Tool>(args: &TypedArgs) -> Option<&T::Args> {
-    (**args).downcast_ref()
+/// Who takes any JSON gets it as it is: every tool of a server does.
+fn as_it_is<T: Any>(args: &Value) -> Option<T> {
+    if TypeId::of::<T>() != TypeId::of::<Value>() {
+        return None;
+    }
+    let mut copy = Some(args.clone());
+    (&mut copy as &mut dyn Any).downcast_mut::<Option<T>>().and_then(Option::take)
 }
 
 fn mismatch() -> Refusal {

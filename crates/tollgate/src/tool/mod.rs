@@ -15,10 +15,13 @@ mod effects;
 mod peer;
 mod scope;
 mod cx;
+mod args;
 mod builder;
 pub(crate) mod declared;
 mod erased;
 
+pub(crate) use args::Args;
+pub use args::Given;
 pub use builder::{DynTool, ToolBuilder};
 pub use cx::Cx;
 pub use declared::input_schema;

@@ -15,7 +15,7 @@ use crate::{
 
 /// A body with everything it runs on.
 pub(super) struct Body<'a> {
-    pub(super) invocation: &'a Invocation,
+    pub(super) invocation: &'a Arc<Invocation>,
     pub(super) cx: &'a Arc<Cx>,
     pub(super) guards: &'a Guards,
 }
@@ -24,7 +24,8 @@ pub(super) struct Body<'a> {
 pub(super) struct Ending(pub(super) Result<Output, Failure>, pub(super) Health);
 
 impl Body<'_> {
-    pub(super) async fn run(&self, slot: Slot, trail: &mut Trail) -> Ending {
+    /// Runs it to its end.
+    pub(super) async fn run(&self, slot: Slot<'_>, trail: &mut Trail) -> Ending {
         let mut until = None;
         trail.note_brief(|| What::Started { attempt: 1 });
         trail.note_brief(|| What::begins_or_ends(0.0));
@@ -33,7 +34,7 @@ impl Body<'_> {
             Err(failure)
                 if failure.kind == FailureKind::Retryable && self.invocation.tool.spec.retry.attempts > 1 =>
             {
-                self.retry(ending, kept, until, trail).boxed().await
+                self.retry(ending, (kept, until), trail).boxed().await
             }
             _ => ending,
         }
@@ -43,18 +44,18 @@ impl Body<'_> {
     async fn retry(
         &self,
         first: Ending,
-        mut kept: Option<Slot>,
-        mut until: Option<Instant>,
+        (mut kept, mut until): (Option<Slot<'_>>, Option<Instant>),
         trail: &mut Trail,
     ) -> Ending {
         let spec = &self.invocation.tool.spec;
+        let cx = self.cx;
         let mut ending = first;
         loop {
             let Err(failure) = &ending.0 else { return ending };
             if failure.kind != FailureKind::Retryable {
                 return ending;
             }
-            let Some(wait) = spec.retry.wait_after(self.cx.attempt(), failure.retry_after) else {
+            let Some(wait) = spec.retry.wait_after(cx.attempt(), failure.retry_after) else {
                 return ending;
             };
             // A body that still holds its place cannot be started a second time beside itself.
@@ -63,28 +64,29 @@ impl Body<'_> {
             if later(Instant::now(), wait) >= deadline {
                 return ending;
             }
-            if cancellable(tokio::time::sleep(wait).boxed(), self.cx.token()).await.is_none() {
+            if cancellable(tokio::time::sleep(wait).boxed(), cx.token()).await.is_none() {
                 return ending;
             }
-            let attempt = self.cx.next_attempt();
+            let attempt = cx.next_attempt();
             trail.note(|| What::Started { attempt });
             (ending, kept) = self.attempt(slot, &mut until, trail).await;
         }
     }
 
     /// One try. Gives the place back unless the body still runs and keeps it.
-    async fn attempt(
+    async fn attempt<'s>(
         &self,
-        slot: Slot,
+        slot: Slot<'s>,
         until: &mut Option<Instant>,
         trail: &mut Trail,
-    ) -> (Ending, Option<Slot>) {
+    ) -> (Ending, Option<Slot<'s>>) {
         let tool = &self.invocation.tool;
+        let cx = self.cx;
         let (ended, slot) = match &self.guards.spawner {
             Some(spawner) if !tool.spec.inline => {
-                let body = tool.tool.clone().run(self.cx.clone(), self.invocation.typed.clone());
-                let mut remote = spawn(&**spawner, Contained::new(body), slot);
-                match drive(&mut remote, self.cx, &tool.spec.timeouts, until, trail).await {
+                let body = tool.tool.clone().run(cx.clone(), self.invocation.clone());
+                let mut remote = spawn(&**spawner, Contained::new(body), slot.owned());
+                match drive(&mut remote, cx, &tool.spec.timeouts, until, trail).await {
                     Ended::Done(Ok((result, slot))) => (Ended::Done(result), Some(slot)),
                     // The task is gone without an answer: its runtime is shutting down.
                     Ended::Done(Err(_)) | Ended::Cancelled => (Ended::Cancelled, None),
@@ -92,8 +94,8 @@ impl Body<'_> {
                 }
             }
             _ => {
-                let mut body = Contained::new(tool.tool.run_here(self.cx, &self.invocation.typed));
-                (drive(&mut body, self.cx, &tool.spec.timeouts, until, trail).await, Some(slot))
+                let mut body = Contained::new(tool.tool.run_here(cx, self.invocation));
+                (drive(&mut body, cx, &tool.spec.timeouts, until, trail).await, Some(slot))
             }
         };
         (self.ending(ended), slot)
@@ -141,8 +143,8 @@ type Ran = Result<Result<Output, Failure>, String>;
 fn spawn(
     spawner: &dyn Spawner,
     body: Contained<'static, Result<Output, Failure>>,
-    slot: Slot,
-) -> oneshot::Receiver<(Ran, Slot)> {
+    slot: Slot<'static>,
+) -> oneshot::Receiver<(Ran, Slot<'static>)> {
     let (mut answer, remote) = oneshot::channel();
     spawner.spawn(Box::pin(async move {
         let result = tokio::select! {

@@ -7,9 +7,8 @@ use super::{
         Base,
         check::denied,
         execute::{Guards, cancelled},
-        validate::Invocation,
     },
-    Permit, by, opinion, told,
+    Permit, opinion, told,
 };
 use crate::{
     event::What,
@@ -24,13 +23,13 @@ use crate::{
 
 /// Asks a person about exactly this call.
 pub(super) async fn ask(
-    invocation: &Invocation,
     base: &mut Base,
     verdict: Verdict,
     (policy, approver, guards): (&dyn Policy, &dyn Approver, &Guards),
 ) -> Result<Permit, Refusal> {
     // Where the tool itself wants a person, no rule can answer for one.
-    let by_rules = matches!(opinion(invocation, base), Opinion::Abstain);
+    let by_rules = matches!(opinion(base), Opinion::Abstain);
+    let invocation = base.invocation().clone();
     let changes = if by_rules { caught(|| policy.changed()).ok().flatten() } else { None };
     let token = base.lane.until_started(&base.scope);
     if token.is_cancelled() {
@@ -40,14 +39,14 @@ pub(super) async fn ask(
     let reason = verdict.reason.unwrap_or_else(|| "a rule asks about it".into());
     let digest = Digest::of(&query);
     if base.scope.approvals.take(&digest) {
-        return Ok(Permit { by: "an earlier approval of exactly this call".into() });
+        return Ok(Permit::by_word("an earlier approval of exactly this call"));
     }
     base.trail.note(|| What::Asked { rule: rule.as_ref().map(|rule| told(&rule.text, guards)) });
     base.trail.flush();
     let question = Question {
         call: &base.id,
         tool: query.tool,
-        args: query.args,
+        args: query.args.value(),
         effects: query.effects,
         scope: query.scope,
         rule: rule.clone(),
@@ -93,11 +92,11 @@ pub(super) async fn ask(
         Said::Decided(verdict) if verdict.decision == Decision::Deny => {
             Err(denied(&invocation.tool.label, verdict))
         }
-        Said::Decided(verdict) => Ok(Permit { by: by(verdict) }),
-        Said::Answer(Answer::Yes) => Ok(Permit { by: "a person".into() }),
+        Said::Decided(verdict) => Ok(Permit::of(verdict)),
+        Said::Answer(Answer::Yes) => Ok(Permit::by_word("a person")),
         Said::Answer(Answer::Always(grant)) => {
             remember(Stance::Grant, &grant);
-            Ok(Permit { by: format!("a person, always: {}", grant.rules.join("; ")).into() })
+            Ok(Permit::by_word(format!("a person, always: {}", grant.rules.join("; "))))
         }
         Said::Answer(Answer::Never(grant)) => {
             remember(Stance::Deny, &grant);

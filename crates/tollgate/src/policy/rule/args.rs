@@ -46,7 +46,7 @@ pub(crate) enum Matcher {
 impl ArgMatcher {
     pub(crate) fn matches(&self, query: &Query<'_>, reading: Reading) -> bool {
         let mut values = Vec::new();
-        self.pointer.collect(query.args, &mut values);
+        self.pointer.collect(query.args.value(), &mut values);
         let good = |value: &&Value| self.test.accepts(value, query, reading);
         match reading {
             Reading::Narrow => !values.is_empty() && values.iter().all(good),
@@ -194,7 +194,7 @@ pub(crate) fn unnamed(query: &Query<'_>) -> impl Iterator<Item = Located> {
         _ => None,
     });
     touched.filter(move |path| {
-        !says(query.args, &|text| {
+        !says(&query.args, &|text| {
             located(Path::new(text)).is_some_and(|named| named.absolute == path.absolute)
         })
     })

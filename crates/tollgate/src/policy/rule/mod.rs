@@ -219,7 +219,7 @@ impl Rule {
             && !(scope.agent.is_some() && self.is_of_the_main_agent())
             && self.args.iter().all(|matcher| matcher.matches(query, self.reading()))
             && (!self.only || self.names_all(query))
-            && self.exactly.as_deref().is_none_or(|hash| hash == super::trust::fingerprint(query.args))
+            && self.exactly.as_deref().is_none_or(|hash| hash == super::trust::fingerprint(&query.args))
     }
 
     fn names_all(&self, query: &Query<'_>) -> bool {

@@ -42,7 +42,7 @@ fn exactly(query: &Query<'_>, tool: &str) -> Reach {
         format!("{tool}({})", clauses.join(", "))
     });
     let rule = rule.filter(|rule| rule.len() <= READABLE);
-    Reach { title, rules: vec![rule.unwrap_or_else(|| format!("{tool}(#{})", fingerprint(query.args)))] }
+    Reach { title, rules: vec![rule.unwrap_or_else(|| format!("{tool}(#{})", fingerprint(&query.args)))] }
 }
 
 /// What stands for exactly these arguments.

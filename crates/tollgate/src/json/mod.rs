@@ -2,6 +2,9 @@
 
 use std::{fmt, fmt::Write as _};
 
+mod likeness;
+
+pub(crate) use likeness::Likeness;
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value, map::Entry};
 
