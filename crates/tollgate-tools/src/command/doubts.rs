@@ -31,6 +31,9 @@ pub(super) struct Line<'a> {
     pub(super) hides: bool,
 }
 
+/// A folder git may run in, and the repository it finds from there.
+type Found = (PathBuf, Repository);
+
 /// Files by which a project says which program of several a name stands for.
 const CHOOSERS: [&str; 4] = ["rust-toolchain.toml", "rust-toolchain", ".tool-versions", "mise.toml"];
 /// Programs that are such names, on machines where one of several can be chosen.
@@ -53,11 +56,13 @@ const CHOSEN: [&str; 12] = [
 pub(super) fn about(line: &Line<'_>, guard: &Guard) -> Opinion {
     let reading = line.confined == Confined::Reading;
     let astray = || if reading { line.astray(guard) } else { Opinion::Abstain };
-    let started = || if reading { line.starts() } else { Opinion::Abstain };
+
+    let found = if line.analysis.leaves.iter().any(shown::is_git) { line.repositories() } else { Vec::new() };
+    let started = || if reading { line.starts(&found) } else { Opinion::Abstain };
+    let printed = || line.printed(&found, guard);
+    let recorded = || line.recorded(&found, guard);
     let mut asks = Opinion::Abstain;
-    for doubt in
-        [&astray as &dyn Fn() -> Opinion, &|| line.printed(guard), &|| line.recorded(guard), &started]
-    {
+    for doubt in [&astray as &dyn Fn() -> Opinion, &printed, &recorded, &started] {
         match doubt() {
             Opinion::Deny(refusal) => return Opinion::Deny(refusal),
             Opinion::Ask(why) if matches!(asks, Opinion::Abstain) => asks = Opinion::Ask(why),
@@ -90,26 +95,28 @@ impl Line<'_> {
     }
 
     /// Contents that git would print, and a rule keeps from being read.
-    fn printed(&self, guard: &Guard) -> Opinion {
+    fn printed(&self, found: &[Found], guard: &Guard) -> Opinion {
         let shown: Vec<_> = self.analysis.leaves.iter().filter_map(shown::shown).collect();
         if !shown.is_empty() && guard.denies_reading() && self.analysis.leaves.iter().any(goes_elsewhere) {
             return Opinion::Ask("which repository git would print from cannot be told, and a rule keeps files from being read".to_owned());
         }
         let least = if self.confined == Confined::Reading { Reading::Asks } else { Reading::Denied };
         let mut asks = Opinion::Abstain;
-        for (folder, repository) in shown.first().into_iter().flat_map(|_| self.repositories()) {
+        if shown.is_empty() || guard.is_open() {
+            return Opinion::Abstain;
+        }
+        for (folder, repository) in found {
             let top = &repository.top;
-            let named = shown.iter().flat_map(|one| one.named(top, &folder));
+            let named = shown.iter().flat_map(|one| one.named(top, folder));
             let files = match repository.files() {
                 Ok(files) => files,
-                Err(_) if guard.is_open() => Vec::new(),
                 Err(error) => {
                     asks = Opinion::Ask(format!("what git would print is not known: {error}"));
                     Vec::new()
                 }
             };
             let held = files.into_iter().map(|file| top.join(file));
-            let printed = held.filter(|file| shown.iter().any(|one| one.holds(file, top, &folder)));
+            let printed = held.filter(|file| shown.iter().any(|one| one.holds(file, top, folder)));
             for file in printed.chain(named) {
                 let says = guard.says(self.scope, &file);
                 if says < least {
@@ -127,17 +134,21 @@ impl Line<'_> {
     }
 
     /// Files that git would record as gone, because they are hidden from it.
-    fn recorded(&self, guard: &Guard) -> Opinion {
+    fn recorded(&self, found: &[Found], guard: &Guard) -> Opinion {
         let records: Vec<_> = self.analysis.leaves.iter().filter_map(shown::records).collect();
         if records.is_empty() || self.confined == Confined::Reading || !self.hides || !guard.denies_reading()
         {
             return Opinion::Abstain;
         }
-        for (folder, repository) in self.repositories() {
+        for (folder, repository) in found {
             let top = &repository.top;
-            let held = repository.files().unwrap_or_default().into_iter().map(|file| top.join(file));
+            let files = match repository.files() {
+                Ok(files) => files,
+                Err(error) => return Opinion::Ask(format!("what git would record is not known: {error}")),
+            };
+            let held = files.into_iter().map(|file| top.join(file));
             let mut gone = held.filter(|file| {
-                records.iter().any(|one| one.holds(file, top, &folder))
+                records.iter().any(|one| one.holds(file, top, folder))
                     && guard.says(self.scope, file) == Reading::Denied
             });
             if let Some(file) = gone.next() {
@@ -151,19 +162,17 @@ impl Line<'_> {
     }
 
     /// A program of the project's choice that would start.
-    fn starts(&self) -> Opinion {
+    fn starts(&self, found: &[Found]) -> Opinion {
         let runs = |names: &[&str]| {
             let program = |name: &String| names.contains(&name.rsplit('/').next().unwrap_or(name));
             self.analysis.leaves.iter().any(|leaf| leaf.words.first().is_some_and(program))
         };
-        if runs(&["git"]) {
-            for (_, repository) in self.repositories() {
-                if let Some(setting) = repository.starts().or_else(|| repository.starts_inside()) {
-                    let top = repository.top.display();
-                    return Opinion::Ask(format!(
-                        "git starts a program of the repository's choice in {top}: {setting}"
-                    ));
-                }
+        for (_, repository) in found {
+            if let Some(setting) = repository.starts().or_else(|| repository.starts_inside()) {
+                let top = repository.top.display();
+                return Opinion::Ask(format!(
+                    "git starts a program of the repository's choice in {top}: {setting}"
+                ));
             }
         }
         let chooser = runs(&CHOSEN).then(|| self.chooser()).flatten();
@@ -181,7 +190,7 @@ impl Line<'_> {
     }
 
     /// The repositories that git may find: from the folder, and from every folder that is named.
-    fn repositories(&self) -> Vec<(PathBuf, Repository)> {
+    fn repositories(&self) -> Vec<Found> {
         let named = self.analysis.reads.iter().map(|read| from(read, self.folder, self.home));
         let folders: BTreeSet<PathBuf> = std::iter::once(self.folder.to_owned())
             .chain(named)

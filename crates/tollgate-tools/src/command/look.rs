@@ -144,7 +144,8 @@ pub(super) fn closed(guard: &Guard, scope: &Scope) -> io::Result<Vec<PathBuf>> {
             }
             Err(error) => return Err(error),
         };
-        for entry in entries.flatten() {
+        for entry in entries {
+            let entry = entry?;
             left = one_less(left, &folder)?;
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(entry.path()),

@@ -1,7 +1,8 @@
 //! Contents that git prints although nobody named a file: of the folder it runs in, and of what the repository holds.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use super::reach::lexical;
 use crate::shell::Leaf;
 
 /// What a git command prints of the files a repository holds.
@@ -11,6 +12,12 @@ pub(super) enum Shown<'l> {
     Of { within: Vec<&'l str>, without: Vec<&'l str> },
     /// Exactly these, each as `revision:path` names it.
     Named(Vec<&'l str>),
+}
+
+/// True for a command of git's, whatever it is asked for.
+pub(super) fn is_git(leaf: &Leaf) -> bool {
+    let own = leaf.words.first().map(|program| program.rsplit('/').next().unwrap_or(program));
+    own.is_some_and(|own| own == "git" || own.starts_with("git-"))
 }
 
 /// What a command prints of them; `None` for one that prints no contents.
@@ -147,17 +154,9 @@ fn named(path: &str, top: &Path, folder: &Path) -> PathBuf {
     plainly(&from.join(path))
 }
 
-/// Without `.` and `..`.
+/// Without `.` and `..`; git's folders are whole paths, and so are these.
 fn plainly(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            other => plain.push(other),
-        }
-    }
-    plain
+    lexical(path).unwrap_or_else(|| path.to_owned())
 }
 
 /// A path that git takes as it is written.

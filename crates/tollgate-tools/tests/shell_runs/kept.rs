@@ -197,6 +197,11 @@ async fn git_does_not_print_what_a_rule_keeps_from_wherever_it_holds_it() {
             let settled = world.call("shell", json!({ "command": line })).await;
             assert!(settled.refusal().is_some(), "{} {line}: {}", level.name(), said(&settled));
         }
+        if level == Level::L3 {
+            let line = "git add pub && git -c user.name=x -c user.email=x commit -q --allow-empty -m y && git ls-files";
+            let told = world.shell(line).await;
+            assert!(text(&told, "stdout").contains("secrets/key"), "{told}");
+        }
         let told = world.shell("git diff -- . ':!secrets'").await;
         assert!(text(&told, "stdout").contains("+other"), "{}: {told}", level.name());
         for line in ["git status", "git log --oneline", "git show HEAD:a", "git diff --stat -- a"] {
