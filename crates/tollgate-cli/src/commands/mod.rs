@@ -31,6 +31,16 @@ mod completions;
 /// Does what the command line asks for.
 pub(crate) fn run(command: Command, shared: &Shared) -> Result<Exit, Fault> {
     match command {
+        Command::Call(call) => call::run(&call, shared),
+        command => any(command, shared),
+    }
+}
+
+/// Apart from a call, which is started most often: in one function with all of them it would take their room on the stack
+/// too, and every page of that is touched.
+#[inline(never)]
+fn any(command: Command, shared: &Shared) -> Result<Exit, Fault> {
+    match command {
         Command::Run(run) => crate::run::run(&run, shared),
         Command::Call(call) => call::run(&call, shared),
         Command::Batch(batch) => batch::run(&batch, shared),
