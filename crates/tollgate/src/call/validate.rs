@@ -45,6 +45,9 @@ pub(crate) struct Accepted<'a> {
     pub(crate) trust: Trust,
 }
 
+/// In the place of typed arguments: the arguments themselves are what the body wants.
+struct AsItIs;
+
 /// An invocation, and what the panic said where its effects could not be computed.
 pub(crate) type Invoked = (Arc<Invocation>, Option<String>);
 
@@ -55,7 +58,18 @@ impl Accepted<'_> {
         typed: T,
         effects: impl FnOnce(&T) -> Effects,
     ) -> Invoked {
-        let (effects, panic) = match caught(|| effects(&typed)) {
+        let effects = caught(|| effects(&typed));
+        self.with(typed, effects)
+    }
+
+    /// The same for a body that wants them as they are.
+    pub(crate) fn invoke_as_it_is(self, effects: impl FnOnce(&Value) -> Effects) -> Invoked {
+        let effects = caught(|| effects(&self.args));
+        self.with(AsItIs, effects)
+    }
+
+    fn with<T: Any + Send + Sync>(self, typed: T, effects: Result<Effects, String>) -> Invoked {
+        let (effects, panic) = match effects {
             Ok(effects) => (effects, None),
             Err(panic) => (Effects::worst(), Some(panic)),
         };
@@ -215,6 +229,10 @@ impl Invocation {
 
     /// The arguments as the body wants them; `None` for a type that is not the tool's own.
     pub(crate) fn typed<T: 'static>(&self) -> Option<&T> {
+        if self.typed.is::<AsItIs>() {
+            let args: &Value = &self.args;
+            return (args as &dyn Any).downcast_ref();
+        }
         self.typed.downcast_ref()
     }
 

@@ -49,12 +49,19 @@ const ANY: Kinds = 127;
 
 /// As many fields as there are bits to remember which have come.
 const MOST_FIELDS: usize = 64;
+/// As deep as plain arguments go: no text that nests deeper than is read at all is taken for one.
+const MOST_LEVELS: usize = 16;
 /// So many digits fit an `i64`, whichever they are.
 const MOST_DIGITS: usize = 18;
 
 impl Quick {
     /// `None` for a schema that asks for more than this can tell.
     pub(crate) fn of(schema: &Value) -> Option<Self> {
+        Self::within(schema, MOST_LEVELS)
+    }
+
+    fn within(schema: &Value, levels: usize) -> Option<Self> {
+        let below = levels.checked_sub(1)?;
         let map = match schema {
             Value::Bool(true) => &Map::new(),
             Value::Object(map) => map,
@@ -75,8 +82,8 @@ impl Quick {
                 "minimum" => quick.least = value.as_i64()?,
                 "maximum" => quick.most = value.as_i64()?,
                 "enum" => quick.words = Some(words(value)?),
-                "items" => quick.items = Some(Box::new(Self::of(value)?)),
-                "properties" => quick.fields = fields(value)?,
+                "items" => quick.items = Some(Box::new(Self::within(value, below)?)),
+                "properties" => quick.fields = fields(value, below)?,
                 // Numbers have no format that a validator knows.
                 "format" if NUMERIC.contains(&value.as_str()?) => {}
                 // Fields it does not name are left to the validator anyway.
@@ -117,7 +124,7 @@ fn words(list: &Value) -> Option<Box<[Box<str>]>> {
     list.as_array()?.iter().map(|word| word.as_str().map(Into::into)).collect()
 }
 
-fn fields(properties: &Value) -> Option<Box<[Field]>> {
+fn fields(properties: &Value, levels: usize) -> Option<Box<[Field]>> {
     let properties = properties.as_object().filter(|properties| properties.len() <= MOST_FIELDS)?;
     // What begins with `$` may be a reference to a kept result.
     if properties.keys().any(|name| name.starts_with('$')) {
@@ -125,7 +132,7 @@ fn fields(properties: &Value) -> Option<Box<[Field]>> {
     }
     let field = |(name, schema): (&String, &Value)| {
         let likeness = Likeness::of_text(name);
-        Some(Field { name: name.as_str().into(), likeness, value: Quick::of(schema)? })
+        Some(Field { name: name.as_str().into(), likeness, value: Quick::within(schema, levels)? })
     };
     properties.iter().map(field).collect()
 }

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Args, Cx, Scope, Tool, ToolSpec};
+use super::{Args, Cx, Effects, Scope, Tool, ToolSpec};
 use crate::{
     call::{Accepted, Invocation, Invoked},
     guard::caught,
@@ -52,20 +52,23 @@ impl<T: Tool> Erased for Typed<T> {
     }
 
     fn invoke(&self, scope: &Scope, accepted: Accepted<'_>) -> Result<Invoked, String> {
+        if takes_any::<T>() {
+            return Ok(accepted.invoke_as_it_is(|args| self.effects_of(scope, args)));
+        }
         let args: &Value = &accepted.args;
-        let parsed = match as_it_is(args) {
-            Some(args) => Ok(Ok(args)),
-            None => caught(|| match T::Args::deserialize(args) {
-                Ok(args) => Ok(args),
-                // `10.0` is an integer in JSON Schema and none to serde: the schema has already said yes.
-                Err(error) => T::Args::deserialize(&whole_numbers(args)).map_err(|_| error.to_string()),
-            }),
-        };
+        let parsed = caught(|| match T::Args::deserialize(args) {
+            Ok(args) => Ok(args),
+            // `10.0` is an integer in JSON Schema and none to serde: the schema has already said yes.
+            Err(error) => T::Args::deserialize(&whole_numbers(args)).map_err(|_| error.to_string()),
+        });
         let args = parsed.unwrap_or_else(|_| Err("the arguments could not be read".to_owned()))?;
         Ok(accepted.invoke(args, |args| self.0.effects(scope, args)))
     }
 
     fn invoke_text(&self, scope: &Scope, accepted: Accepted<'_>) -> Result<Invoked, Args> {
+        if takes_any::<T>() {
+            return Ok(accepted.invoke_as_it_is(|args| self.effects_of(scope, args)));
+        }
         match caught(|| serde_json::from_str(accepted.args.text())) {
             Ok(Ok(args)) => Ok(accepted.invoke(args, |args| self.0.effects(scope, args))),
             _ => Err(accepted.args),
@@ -106,13 +109,16 @@ async fn body<T: Tool>(tool: &T, cx: &Cx, call: &Invocation) -> Result<Output, F
     }
 }
 
-/// Who takes any JSON gets it as it is: every tool of a server does.
-fn as_it_is<T: Any>(args: &Value) -> Option<T> {
-    if TypeId::of::<T>() != TypeId::of::<Value>() {
-        return None;
+/// True for a tool that takes any JSON and gets it as it is: every tool of a server does.
+fn takes_any<T: Tool>() -> bool {
+    TypeId::of::<T::Args>() == TypeId::of::<Value>()
+}
+
+impl<T: Tool> Typed<T> {
+    fn effects_of(&self, scope: &Scope, args: &Value) -> Effects {
+        let args = (args as &dyn Any).downcast_ref();
+        args.map_or_else(Effects::worst, |args| self.0.effects(scope, args))
     }
-    let mut copy = Some(args.clone());
-    (&mut copy as &mut dyn Any).downcast_mut::<Option<T>>().and_then(Option::take)
 }
 
 fn mismatch() -> Refusal {
