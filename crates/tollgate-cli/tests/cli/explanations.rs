@@ -1,6 +1,9 @@
 use serde_json::json;
 
-use crate::world::{World, tools};
+use crate::{
+    skipped::skipped,
+    world::{World, tools},
+};
 
 fn world() -> World {
     let reading = json!({"concurrency": "read_only", "read_only": true, "destructive": false, "idempotent": true,
@@ -45,6 +48,11 @@ fn a_call_that_would_ask_says_the_narrowest_rule_that_would_let_it_run() {
     let ran = World::new().run(&["explain", "shell", &command("rm 'a b'")]);
     let rule = ran.out.split("give --allow ").nth(1).unwrap().split(" to let it run").next().unwrap();
     assert!(rule != "'shell'" && ran.out.ends_with("shell would let more run than this.\n"), "{ran:?}");
+    // Below that no rule lets a command write where our own folders lie.
+    if World::new().level() != "L3" {
+        skipped("a rule for one command: no L3 here");
+        return;
+    }
     // As a shell would hand it over.
     let rule = rule.trim_matches('\'').replace(r"'\''", "'");
     for (run, status) in [("rm 'a b'", "ok"), ("rm c", "ask")] {

@@ -33,6 +33,11 @@ impl World {
         world
     }
 
+    /// The best sandbox of this machine.
+    pub(crate) fn level(&self) -> String {
+        self.run(&["doctor", "--json"]).json()["sandbox"]["level"].as_str().unwrap().to_owned()
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
