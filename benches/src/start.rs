@@ -36,6 +36,12 @@ pub(crate) fn rows() -> Vec<Row> {
         return Vec::new();
     };
     let home = tempfile::tempdir().expect("a folder");
+    // As they are installed, by copying them: what a linker wrote piece by piece is mapped piece by piece.
+    let [program, bare] = [program, bare].map(|file| {
+        let copy = home.path().join(file.file_name().unwrap_or_default());
+        std::fs::copy(&file, &copy).expect("a copy");
+        copy
+    });
     let mocks = home.path().join("mocks.json");
     std::fs::write(&mocks, MOCKS).expect("mocks");
     let mocks = mocks.to_str().expect("a name in UTF-8");
