@@ -81,9 +81,7 @@ impl Call<Permitted> {
     /// caught.
     pub async fn execute(self, guards: &Guards) -> Result<Call<Executed>, Refused> {
         let Call { mut base, .. } = self;
-        // The permit is used up here: what follows is the one run it stands for.
         let Some(permit) = base.permit.take() else { return Err(base.refuse(Phase::Execute, unpermitted())) };
-        base.by = Some(permit.used());
         let reservation = match reserved(&base).await {
             Ok(reservation) => reservation,
             Err(refusal) => return Err(base.refuse(Phase::Execute, refusal)),
@@ -103,6 +101,7 @@ impl Call<Permitted> {
                 answer.replayed = true;
                 answer.trust = trust;
                 answer.offloaded = offloaded;
+                base.by = Some(permit.used());
                 return Ok(Call { base, state: Executed { answer } });
             }
             Err(refusal) => return Err(base.refuse(Phase::Execute, refusal)),
@@ -113,6 +112,8 @@ impl Call<Permitted> {
         if let Some(key) = key {
             cx.claimed_under(key);
         }
+        // The permit is used up here: what follows is the one run it stands for.
+        base.by = Some(permit.used());
         let (began, probe) = (base.scope.run.purse().is_limited().then(Instant::now), base.probe.take());
         let super::Base { invocation: Some(invocation), trail, .. } = &mut *base else {
             return Err(base.refuse(Phase::Execute, unpermitted()));

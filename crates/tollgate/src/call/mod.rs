@@ -133,7 +133,9 @@ impl Base {
         }
     }
 
-    fn refuse(self: Box<Self>, phase: Phase, refusal: Refusal) -> Refused {
+    fn refuse(mut self: Box<Self>, phase: Phase, refusal: Refusal) -> Refused {
+        // Whoever would have tried a breaker makes room for the next one at once, not when its end is written.
+        self.probe = None;
         let tool = self.invocation().tool.label.clone();
         Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: None }))
     }

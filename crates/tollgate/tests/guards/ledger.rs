@@ -19,6 +19,7 @@ struct Faulty {
     start: Fails,
     settle: Fails,
     settled: Arc<Mutex<Vec<(String, bool)>>>,
+    by: Arc<Mutex<Vec<Option<String>>>>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -44,6 +45,7 @@ impl Ledger for Faulty {
 
     fn settle<'a>(&'a self, end: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {
         self.settled.lock().unwrap().push((end.settled.id.to_string(), end.fence.is_some()));
+        self.by.lock().unwrap().push(end.by.map(str::to_owned));
         Box::pin(std::future::ready(self.settle.now().map(|()| Written::Recorded)))
     }
 
@@ -61,6 +63,21 @@ async fn nothing_with_an_effect_runs_when_its_start_cannot_be_recorded() {
         assert_eq!(refused(&settled), (Execute, Internal));
         assert!(!settled.refusal().unwrap().reason.contains("the disk is full"));
         assert_eq!((runs.get(), world.told("ledger_fault").len()), (0, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_names_who_allowed_a_call_only_where_it_ran() {
+    for (start, allowed) in [(Fails::Never, true), (Fails::Properly, false)] {
+        let ledger = Faulty { start, ..Faulty::default() };
+        let by = ledger.by.clone();
+        let mut world = World::of(writer("t").answers(&Count::default(), fine()))
+            .gate(|gate| gate.ledger(ledger))
+            .build();
+        let settled = world.call("t", json!({})).await;
+        assert_eq!(settled.refusal().is_none(), allowed);
+        let by = by.lock().unwrap();
+        assert_eq!((by.len(), by[0].is_some()), (1, allowed), "{by:?}");
     }
 }
 
