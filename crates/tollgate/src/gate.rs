@@ -256,12 +256,11 @@ impl Builder {
         if let Some(search) = &self.search {
             search.attach(&snapshot, &loaded);
         }
-        let redactor = self.redactor.map(Arc::new);
         let pipeline = Pipeline {
             snapshot,
             policy: self.policy,
             approver: self.approver,
-            hooks: Hooks::new(self.hooks, redactor.clone()),
+            hooks: Hooks::new(self.hooks, self.redactor.clone()),
             guards: Guards {
                 breakers: Arc::new(match self.breaker_book {
                     Some(book) => Breakers::new(self.breakers).kept_in(book),
@@ -269,7 +268,7 @@ impl Builder {
                 }),
                 ledger: self.ledger.clone(),
                 spawner: self.spawner.clone(),
-                redactor,
+                redactor: self.redactor,
             },
             records: Records { ledger: self.ledger, results: self.results, spawner: self.spawner },
         };

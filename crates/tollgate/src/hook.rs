@@ -119,7 +119,7 @@ pub enum After {
 #[derive(Clone, Default)]
 pub struct Hooks {
     list: Arc<[Arc<dyn ErasedHook>]>,
-    redactor: Option<Arc<Redactor>>,
+    redactor: Option<Redactor>,
 }
 
 /// What a hook says, with words in it that others will read.
@@ -153,7 +153,7 @@ impl Words for After {
 }
 
 impl Hooks {
-    pub(crate) fn new(hooks: Vec<Arc<dyn ErasedHook>>, redactor: Option<Arc<Redactor>>) -> Self {
+    pub(crate) fn new(hooks: Vec<Arc<dyn ErasedHook>>, redactor: Option<Redactor>) -> Self {
         Self { list: hooks.into(), redactor }
     }
 

@@ -51,7 +51,8 @@ impl Pipeline {
 
     /// The same, with kept results that the arguments refer to read beforehand: not on this thread.
     pub(crate) async fn begin_fetched(&self, call: Call<Proposed>) -> Result<Call<Validated>, Refused> {
-        let fetched = self.records.fetched_for(&call).await;
+        let Some(fetching) = self.records.fetching(&call) else { return self.begin(call) };
+        let fetched = fetching.await;
         call.resolve(&self.snapshot)?.validate(fetched.as_ref().unwrap_or(&self.records))
     }
 

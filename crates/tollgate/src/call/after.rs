@@ -20,7 +20,7 @@ impl Call<Executed> {
     /// because the redaction crashed. The call stays answered.
     pub async fn after(mut self, hooks: &Hooks) -> Call<Finished> {
         if hooks.is_empty() || self.state.answer.replayed {
-            self.base.trail.note_brief(|| What::After);
+            self.base.steps().note_brief(|| What::After);
             return self.with(|executed| Finished { answer: executed.answer });
         }
         self.show_hooks(hooks).boxed().await
@@ -28,13 +28,14 @@ impl Call<Executed> {
 
     async fn show_hooks(self, hooks: &Hooks) -> Call<Finished> {
         let Call { mut base, state: Executed { mut answer } } = self;
-        let invocation = base.invocation().clone();
+        let super::Base { errand, tool, trail, context, .. } = &mut *base;
+        let (cx, invocation) = (errand.cx(), errand.invocation());
+        let mut steps = trail.about(errand.about(tool.as_ref()));
         // The run is over: a cancelled token must not keep hooks from seeing what happened.
         let never = tokio_util::sync::CancellationToken::new();
         for hook in hooks.of(&invocation.tool.spec) {
-            let call = hooked(&invocation, &base.id, &base.scope);
-            let said =
-                guarded(hook.after(&call, &answer.outcome), hook.timeout(), &never, &mut base.trail).await;
+            let call = hooked(invocation, cx);
+            let said = guarded(hook.after(&call, &answer.outcome), hook.timeout(), &never, &mut steps).await;
             let (said, why) = match hooks.heard(said) {
                 Guarded::Done(After::Failed(why)) => (None, why),
                 Guarded::Done(said) => (Some(said), String::new()),
@@ -44,7 +45,7 @@ impl Call<Executed> {
             let did = match (said, hook.kind(), &mut answer.outcome) {
                 (Some(After::Keep), ..) => continue,
                 (Some(After::Context(words)), ..) => {
-                    base.context.push(words);
+                    context.push(words);
                     "added context".to_owned()
                 }
                 (Some(After::Replace(output)), HookKind::Gate, Outcome::Ok(old)) => {
@@ -53,7 +54,7 @@ impl Call<Executed> {
                 }
                 (Some(After::ReplaceWith(output, words)), HookKind::Gate, Outcome::Ok(old)) => {
                     replace(old, output);
-                    base.context.push(words);
+                    context.push(words);
                     "replaced the output and added context".to_owned()
                 }
                 (Some(_), ..) => "wanted to replace what it cannot".to_owned(),
@@ -71,9 +72,9 @@ impl Call<Executed> {
                 }
                 (None, ..) => format!("failed ({why})"),
             };
-            base.trail.note(|| What::hook(hook.name(), did));
+            steps.note(|| What::hook(hook.name(), did));
         }
-        base.trail.note(|| What::After);
+        steps.note(|| What::After);
         Call { base, state: Finished { answer } }
     }
 }

@@ -3,13 +3,13 @@
 use futures_util::FutureExt;
 use serde_json::Value;
 
-use super::{Call, Proposed, Refused, check::Checked, validate::Invocation};
+use super::{Base, Call, Proposed, Refused, check::Checked, validate::Invocation};
 use crate::{
     event::What,
     guard::{Guarded, guarded},
     hook::{Before, HookKind, HookedCall, Hooks},
     outcome::{Phase, Refusal, RefusalCode},
-    tool::{CallId, Scope},
+    tool::Cx,
 };
 
 /// A call that hooks are done with.
@@ -33,7 +33,7 @@ impl Call<Checked> {
     /// Asks each matching hook in order. A gate that fails blocks; an observer that fails is noted.
     pub async fn before(mut self, hooks: &Hooks) -> Result<Passed, Refused> {
         if hooks.is_empty() {
-            self.base.trail.note_brief(|| What::Prepared);
+            self.base.steps().note_brief(|| What::Prepared);
             return Ok(Passed::Ready(self.with(|_| Prepared { _earned: () })));
         }
         self.ask_hooks(hooks).boxed().await
@@ -41,56 +41,56 @@ impl Call<Checked> {
 
     async fn ask_hooks(self, hooks: &Hooks) -> Result<Passed, Refused> {
         let Call { mut base, .. } = self;
-        let invocation = base.invocation().clone();
-        let mut rewritten = None;
-        let tool = invocation.tool.clone();
-        for hook in hooks.of(&tool.spec) {
-            let call = hooked(&invocation, &base.id, &base.scope);
-            let token = base.lane.until_started(&base.scope);
-            let answer = guarded(hook.before(&call), hook.timeout(), token, &mut base.trail).await;
-            let did = match verdict(hooks.heard(answer), hook.kind()) {
-                Ok(Before::Pass) => continue,
-                Ok(Before::Context(words)) => {
-                    tell(&mut base.context, words);
-                    "added context".to_owned()
-                }
-                Ok(Before::Rewrite(args) | Before::RewriteWith(args, _)) if args == *invocation.args => {
-                    continue;
-                }
-                Ok(Before::Rewrite(args)) => {
-                    rewritten = Some(args);
-                    "rewrote the input".to_owned()
-                }
-                Ok(Before::RewriteWith(args, words)) => {
-                    rewritten = Some(args);
-                    tell(&mut base.context, words);
-                    "rewrote the input and added context".to_owned()
-                }
-                Ok(Before::Block(reason) | Before::Failed(reason)) | Err(Trouble::Blocks(reason)) => {
-                    base.trail.note(|| What::hook(hook.name(), format!("blocked: {reason}")));
-                    let reason = format!("The hook `{}` blocked this call: {reason}", hook.name());
-                    let refusal = Refusal::new(RefusalCode::BlockedByHook, reason);
-                    return Err(base.refuse(Phase::Before, refusal));
-                }
-                Err(Trouble::Cancelled) => {
-                    let refusal = super::execute::cancelled();
-                    return Err(base.refuse(Phase::Before, refusal));
-                }
-                Err(Trouble::Noted(what)) => what,
-            };
-            base.trail.note(|| What::hook(hook.name(), did));
-            if rewritten.is_some() {
-                break;
-            }
-        }
-        match rewritten {
-            Some(args) => begin_again(base, &invocation, &args),
-            None => {
-                base.trail.note(|| What::Prepared);
+        match answer_of(hooks, &mut base).await {
+            Ok(Some(args)) => begin_again(base, &args),
+            Ok(None) => {
+                base.steps().note(|| What::Prepared);
                 Ok(Passed::Ready(Call { base, state: Prepared { _earned: () } }))
             }
+            Err(refusal) => Err(base.refuse(Phase::Before, refusal)),
         }
     }
+}
+
+/// What the hooks want the input to be, where the first that rewrites it says so.
+async fn answer_of(hooks: &Hooks, base: &mut Base) -> Result<Option<Value>, Refusal> {
+    let Base { errand, tool, trail, context, .. } = base;
+    let (cx, invocation) = (errand.cx(), errand.invocation());
+    let mut steps = trail.about(errand.about(tool.as_ref()));
+    for hook in hooks.of(&invocation.tool.spec) {
+        let call = hooked(invocation, cx);
+        let answer = guarded(hook.before(&call), hook.timeout(), cx.until_started(), &mut steps).await;
+        let mut rewritten = None;
+        let did = match verdict(hooks.heard(answer), hook.kind()) {
+            Ok(Before::Pass) => continue,
+            Ok(Before::Context(words)) => {
+                tell(context, words);
+                "added context".to_owned()
+            }
+            Ok(Before::Rewrite(args) | Before::RewriteWith(args, _)) if args == *invocation.args => continue,
+            Ok(Before::Rewrite(args)) => {
+                rewritten = Some(args);
+                "rewrote the input".to_owned()
+            }
+            Ok(Before::RewriteWith(args, words)) => {
+                rewritten = Some(args);
+                tell(context, words);
+                "rewrote the input and added context".to_owned()
+            }
+            Ok(Before::Block(reason) | Before::Failed(reason)) | Err(Trouble::Blocks(reason)) => {
+                steps.note(|| What::hook(hook.name(), format!("blocked: {reason}")));
+                let reason = format!("The hook `{}` blocked this call: {reason}", hook.name());
+                return Err(Refusal::new(RefusalCode::BlockedByHook, reason));
+            }
+            Err(Trouble::Cancelled) => return Err(super::execute::cancelled()),
+            Err(Trouble::Noted(what)) => what,
+        };
+        steps.note(|| What::hook(hook.name(), did));
+        if rewritten.is_some() {
+            return Ok(rewritten);
+        }
+    }
+    Ok(None)
 }
 
 /// After a rewrite a hook is asked again and may say the same again.
@@ -100,7 +100,7 @@ fn tell(context: &mut Vec<String>, words: String) {
     }
 }
 
-fn begin_again(mut base: Box<super::Base>, invocation: &Invocation, args: &Value) -> Result<Passed, Refused> {
+fn begin_again(mut base: Box<Base>, args: &Value) -> Result<Passed, Refused> {
     base.rounds += 1;
     if base.rounds > MAX_REWRITES {
         let reason =
@@ -108,13 +108,14 @@ fn begin_again(mut base: Box<super::Base>, invocation: &Invocation, args: &Value
         let refusal = Refusal::new(RefusalCode::RewriteLimit, reason);
         return Err(base.refuse(Phase::Before, refusal));
     }
-    base.trail.note(|| What::Rewritten { round: base.rounds });
-    let proposed = Proposed::new(base.id.as_str(), invocation.tool.label.to_string(), args);
+    let round = base.rounds;
+    base.steps().note(|| What::Rewritten { round });
+    let proposed = Proposed::new(base.cx().call_id().as_str(), &*base.invocation().tool.label, args);
     Ok(Passed::Again(Box::new(Call { base, state: proposed })))
 }
 
-pub(super) fn hooked<'a>(invocation: &'a Invocation, id: &'a CallId, scope: &'a Scope) -> HookedCall<'a> {
-    HookedCall::new(id, &invocation.tool.spec, &invocation.args, &invocation.effects, scope)
+pub(super) fn hooked<'a>(invocation: &'a Invocation, cx: &'a Cx) -> HookedCall<'a> {
+    HookedCall::new(cx.call_id(), &invocation.tool.spec, &invocation.args, &invocation.effects, cx)
 }
 
 enum Trouble {

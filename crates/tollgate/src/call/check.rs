@@ -24,13 +24,13 @@ impl Call<Validated> {
     /// forbidden. Then the tool's own rules.
     pub async fn check(self, policy: &dyn Policy) -> Result<Call<Checked>, Refused> {
         let Call { mut base, .. } = self;
-        let refusal = match forbidden(policy, base.invocation(), &base.scope) {
+        let refusal = match forbidden(policy, base.invocation(), base.scope()) {
             Some(refusal) => Some(refusal),
             None => own_rules(&mut base).await.err(),
         };
         match refusal {
             None => {
-                base.trail.note(|| What::Checked);
+                base.steps().note(|| What::Checked);
                 Ok(Call { base, state: Checked { _earned: () } })
             }
             Some(refusal) => Err(base.refuse(Phase::Check, refusal)),
@@ -93,14 +93,15 @@ pub(super) fn denied(tool: &str, verdict: Verdict) -> Refusal {
 }
 
 async fn own_rules(base: &mut super::Base) -> Result<(), Refusal> {
-    let super::Base { invocation, scope, lane, trail, .. } = base;
-    let Some(invocation) = invocation else { return Err(super::execute::unpermitted()) };
+    let super::Base { errand, tool: label, trail, .. } = base;
+    let (cx, invocation) = (errand.cx(), errand.invocation());
+    let mut steps = trail.about(errand.about(label.as_ref()));
     let tool = &invocation.tool;
-    let check = tool.tool.check(scope, invocation);
-    match guarded(check, CHECK_LIMIT, lane.until_started(scope), trail).await {
+    let check = tool.tool.check(cx, invocation);
+    match guarded(check, CHECK_LIMIT, cx.until_started(), &mut steps).await {
         Guarded::Done(answer) => answer,
         Guarded::Panicked(panic) => {
-            trail.note(|| What::Fault { message: panic.into() });
+            steps.note(|| What::Fault { message: panic.into() });
             Err(Refusal::new(
                 RefusalCode::Internal,
                 format!("The check of `{}` failed, so the call did not run.", tool.label),

@@ -13,11 +13,11 @@ use super::{Call, Refused, permit::Permitted, validate::Invocation};
 use crate::{
     event::What,
     guard::{
-        Breakers, Claim, Fence, Fingerprint, Ledger, Purse, Reservation, Slot, Spawner, Start, cancellable,
+        Breakers, Claim, Fence, Fingerprint, Ledger, Place, Purse, Reservation, Spawner, Start, cancellable,
         caught,
     },
     outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode, Settled, Trust},
-    tool::{Cx, IdempotencyKey, Scope},
+    tool::{IdempotencyKey, Scope},
 };
 
 mod body;
@@ -40,7 +40,7 @@ pub struct Guards {
     /// one, bodies run on the caller's task.
     pub spawner: Option<Arc<dyn Spawner>>,
     /// Takes secrets out of what bodies answer, before anyone sees it.
-    pub redactor: Option<Arc<Redactor>>,
+    pub redactor: Option<Redactor>,
 }
 
 /// A claim of the ledger that is not settled yet. Dropped on the way, its effect is unknown.
@@ -70,8 +70,9 @@ impl Drop for OpenClaim {
 }
 
 /// What came of the steps before the body.
-enum Ready<'a> {
-    Start(Slot<'a>, Option<IdempotencyKey>),
+enum Ready {
+    /// It has its place.
+    Start(Option<IdempotencyKey>),
     /// It ran before: this was, or stands for, its answer.
     Answered(Outcome, Trust, Option<Box<Offloaded>>),
 }
@@ -86,19 +87,19 @@ impl Call<Permitted> {
             Ok(reservation) => reservation,
             Err(refusal) => return Err(base.refuse(Phase::Execute, refusal)),
         };
-        let cx =
-            Cx::new(base.scope.clone(), base.id.clone(), base.lane.body.clone(), guards.redactor.clone());
-        let cx = Arc::new(cx);
-        let now = if base.needs_claim(base.invocation()) { None } else { at_once(&cx, base.invocation()) };
-        let ready = match now {
-            Some(slot) => Ok(Ready::Start(slot, None)),
+        if !base.needs_claim(base.invocation()) {
+            base.place = at_once(base.scope(), base.invocation());
+        }
+        let ready = match &base.place {
+            Some(_) => Ok(Ready::Start(None)),
             None => wait_and_claim(&mut base, guards).boxed().await,
         };
-        let (slot, key) = match ready {
-            Ok(Ready::Start(slot, key)) => (slot, key),
+        let key = match ready {
+            Ok(Ready::Start(key)) => key,
             Ok(Ready::Answered(outcome, trust, offloaded)) => {
                 let mut answer = base.answer(base.invocation().tool.label.clone(), outcome, Phase::Execute);
                 answer.replayed = true;
+                base.leave();
                 answer.trust = trust;
                 answer.offloaded = offloaded;
                 base.by = Some(permit.used());
@@ -109,32 +110,30 @@ impl Call<Permitted> {
         if let Some(reservation) = reservation {
             reservation.keep();
         }
-        if let Some(key) = key {
-            cx.claimed_under(key);
-        }
         // The permit is used up here: what follows is the one run it stands for.
         base.by = Some(permit.used());
-        let (began, probe) = (base.scope.run.purse().is_limited().then(Instant::now), base.probe.take());
-        let super::Base { invocation: Some(invocation), trail, .. } = &mut *base else {
-            return Err(base.refuse(Phase::Execute, unpermitted()));
-        };
-        let Ending(result, health) = Body { invocation, cx: &cx, guards }.run(slot, trail).await;
+        if let Some(errand) = base.errand.own() {
+            errand.cx.begin(key, guards.redactor.clone());
+        }
+        let (began, probe) = (base.scope().run.purse().is_limited().then(Instant::now), base.probe.take());
+        let Ending(result, health) = Body { base: &mut base, guards }.run().await;
         if let Some(began) = began {
-            base.scope.run.purse().add_time(began.elapsed());
+            base.scope().run.purse().add_time(began.elapsed());
         }
         let invocation = base.invocation();
-        guards.breakers.record(&invocation.tool.spec, &base.scope, health);
+        guards.breakers.record(&invocation.tool.spec, base.scope(), health);
         drop(probe);
         let outcome = checked_output(invocation, result);
-        let mut answer = base.answer(invocation.tool.label.clone(), outcome, Phase::Execute);
-        answer.attempts = cx.attempt();
+        let mut answer = base.answer(base.invocation().tool.label.clone(), outcome, Phase::Execute);
+        answer.attempts = base.cx().attempt();
         if let Some(redactor) = &guards.redactor {
             redact(&mut answer.outcome, redactor, guards, invocation).await;
         }
         if let Outcome::Ok(_) = answer.outcome {
-            base.trail.note_brief(|| What::begins_or_ends(1.0));
+            base.steps().note_brief(|| What::begins_or_ends(1.0));
         }
-        base.trail.note(|| What::Executed { status: answer.status(), chain: chain(&answer.outcome).into() });
+        base.steps()
+            .note(|| What::Executed { status: answer.status(), chain: chain(&answer.outcome).into() });
         Ok(Call { base, state: Executed { answer } })
     }
 }
@@ -142,22 +141,22 @@ impl Call<Permitted> {
 /// Counts a call that nothing stops any more, where somebody counts.
 async fn reserved(base: &super::Base) -> Result<Option<Reservation>, Refusal> {
     let invocation = base.invocation();
-    if base.lane.until_started(&base.scope).is_cancelled() {
+    if base.cx().until_started().is_cancelled() {
         return Err(cancelled());
     }
     if let Some(refusal) = missing_key(invocation, base) {
         return Err(refusal);
     }
-    if !base.scope.run.purse().is_limited() {
+    if !base.scope().run.purse().is_limited() {
         return Ok(None);
     }
-    Purse::reserve(&base.scope.run, &invocation.tool.spec.id.name).boxed().await.map(Some)
+    Purse::reserve(&base.scope().run, &invocation.tool.spec.id.name).boxed().await.map(Some)
 }
 
 /// A place for a read, where one is free at once.
-fn at_once<'a>(scope: &'a Scope, invocation: &Invocation) -> Option<Slot<'a>> {
+fn at_once(scope: &Scope, invocation: &Invocation) -> Option<Place> {
     if invocation.tool.spec.conducts {
-        return Some(scope.workspace.pass_by());
+        return Some(Place::Nowhere);
     }
     scope.workspace.enter_now(invocation.effects.class())
 }
@@ -174,30 +173,33 @@ pub(super) fn missing_key(invocation: &Invocation, base: &super::Base) -> Option
 }
 
 /// Waits for a place and claims the key. Nothing has happened yet: any refusal here is a clean one.
-async fn wait_and_claim(base: &mut super::Base, guards: &Guards) -> Result<Ready<'static>, Refusal> {
-    base.trail.flush();
-    let invocation = base.invocation().clone();
-    let token = base.lane.until_started(&base.scope);
+async fn wait_and_claim(base: &mut super::Base, guards: &Guards) -> Result<Ready, Refusal> {
+    base.steps().flush();
+    let (cx, invocation) = (base.cx(), base.invocation());
+    let token = cx.until_started();
     let key = match &base.key {
         Some(key) => Some(key.clone()),
         None if invocation.effects.read_only => None,
         None => Some(derived_key(base)),
     };
-    let slot = if invocation.tool.spec.conducts {
-        base.scope.workspace.pass_by()
+    let place = if invocation.tool.spec.conducts {
+        Place::Nowhere
     } else {
         let class = invocation.effects.class();
-        match cancellable(base.scope.workspace.enter(class).boxed(), token).await {
-            Some(Ok(slot)) => slot,
+        match cancellable(cx.workspace.enter(class).boxed(), token).await {
+            Some(Ok(place)) => place,
             _ => return Err(cancelled()),
         }
     };
-    let slot = slot.owned();
-    let Some(key) = key else { return Ok(Ready::Start(slot, None)) };
+    // From here on it is left whenever the call ends.
+    base.place = Some(place);
+    let (cx, invocation) = (base.cx(), base.invocation());
+    let token = cx.until_started();
+    let Some(key) = key else { return Ok(Ready::Start(None)) };
     let start = Start {
         ticket: base.ticket,
-        run: base.scope.run.id().clone(),
-        caller: base.scope.caller.clone(),
+        run: cx.run.id().clone(),
+        caller: cx.caller.clone(),
         key: key.clone(),
         fingerprint: Fingerprint::of(&invocation.tool.spec, &invocation.args),
     };
@@ -206,7 +208,7 @@ async fn wait_and_claim(base: &mut super::Base, guards: &Guards) -> Result<Ready
         Some(Ok(Ok(Claim::Granted(fence)))) => {
             let claim = OpenClaim { ledger: guards.ledger.clone(), fence: Some(fence) };
             base.claim = Some(Box::new(claim));
-            Ok(Ready::Start(slot, Some(key)))
+            Ok(Ready::Start(Some(key)))
         }
         Some(Ok(Ok(Claim::Replay(settled)))) => {
             let Answer { outcome, trust, offloaded, mut context, .. } = settled.into_answer();
@@ -224,14 +226,14 @@ async fn wait_and_claim(base: &mut super::Base, guards: &Guards) -> Result<Ready
         )
         .with_hint("Use a new key for a new intent; repeat the same arguments to get the same answer.")),
         Some(Ok(Err(fault))) => {
-            base.trail.note(|| What::LedgerFault { message: fault.to_string().into() });
+            base.steps().note(|| What::LedgerFault { message: fault.to_string().into() });
             Err(Refusal::new(
                 RefusalCode::Internal,
                 "The start of this call could not be recorded, so it did not run.",
             ))
         }
         Some(Err(panic)) => {
-            base.trail.note(|| What::LedgerFault { message: panic.into() });
+            base.steps().note(|| What::LedgerFault { message: panic.into() });
             Err(Refusal::new(RefusalCode::Internal, "The ledger failed, so the call did not run."))
         }
         None => Err(cancelled()),
@@ -247,7 +249,8 @@ impl super::Base {
 
 /// A key for a call that brings none.
 fn derived_key(base: &super::Base) -> IdempotencyKey {
-    IdempotencyKey::of_call(base.scope.run.id(), base.scope.turn, base.position, &base.id)
+    let cx = base.cx();
+    IdempotencyKey::of_call(cx.run.id(), cx.turn, base.position, cx.call_id())
 }
 
 /// What is said of a call that came here without what the phases before give it; none does.

@@ -9,12 +9,13 @@ use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    event::{Events, Trail},
-    guard::{CallRecord, InputRecord, Probe, Ticket},
+    event::{Steps, Trail},
+    guard::{CallRecord, InputRecord, Place, Probe, Ticket},
     outcome::{Phase, Refusal, Trust},
-    tool::{CallId, IdempotencyKey, Scope},
+    tool::{CallId, Cx, IdempotencyKey, Scope},
 };
 
+mod errand;
 mod proposed;
 mod resolve;
 mod validate;
@@ -28,9 +29,12 @@ mod settle;
 pub use after::Finished;
 pub use before::{MAX_REWRITES, Passed, Prepared};
 pub use check::Checked;
+pub(crate) use errand::Errand;
+use errand::Held;
 use execute::OpenClaim;
 pub(crate) use execute::UNFINISHED;
 pub use execute::{Executed, Guards};
+use permit::Word;
 pub use permit::{Permit, Permitted};
 pub use proposed::{Proposed, RawInput};
 pub use resolve::Resolved;
@@ -48,15 +52,13 @@ pub struct Call<S> {
 
 /// What a call carries whatever its state.
 struct Base {
-    id: CallId,
-    scope: Arc<Scope>,
+    errand: Held,
+    // What a call is told by that was stopped before it had an invocation: the tool, or the name as proposed.
+    tool: Option<Arc<str>>,
     position: usize,
     key: Option<IdempotencyKey>,
     purpose: Option<Arc<str>>,
-    lane: Lane,
     trail: Trail,
-    // Where the trail will go, until it begins; `None` while nobody observes.
-    events: Option<Events>,
     began: Instant,
     // How often hooks rewrote it. From the first time on its arguments stand for themselves: references are resolved.
     rounds: u32,
@@ -67,9 +69,10 @@ struct Base {
     ticket: Option<Ticket>,
     // What the phases learn. It stays here, where it was written: a call that moves on is one pointer, and its type
     // says which of these are there.
-    invocation: Option<Arc<Invocation>>,
+    // Its place in the workspace, from phase 5 on, while its body does not have it.
+    place: Option<Place>,
     permit: Option<Permit>,
-    by: Option<Arc<str>>,
+    by: Option<Word>,
     probe: Option<Box<Probe>>,
     claim: Option<Box<OpenClaim>>,
 }
@@ -100,7 +103,7 @@ struct Stopped {
 impl<S> Call<S> {
     /// The call's own id.
     pub fn id(&self) -> &CallId {
-        &self.base.id
+        self.base.cx().call_id()
     }
 
     fn with<T>(self, state: impl FnOnce(S) -> T) -> Call<T> {
@@ -108,7 +111,9 @@ impl<S> Call<S> {
     }
 
     pub(crate) fn lane(&mut self, lane: Lane) {
-        self.base.lane = lane;
+        if let Some(errand) = self.base.errand.own() {
+            errand.cx.enter(lane);
+        }
     }
 }
 
@@ -117,41 +122,56 @@ impl Lane {
     pub(crate) fn stop(&self) {
         [&self.start, &self.body].into_iter().flatten().for_each(CancellationToken::cancel);
     }
-
-    /// The token that keeps a call of this batch from starting.
-    fn until_started<'a>(&'a self, scope: &'a Scope) -> &'a CancellationToken {
-        self.start.as_ref().unwrap_or_else(|| scope.run.token())
-    }
 }
 
 impl Base {
-    /// What phase 1 made of the call. Only the phases after it ask.
-    fn invocation(&self) -> &Arc<Invocation> {
-        match &self.invocation {
-            Some(invocation) => invocation,
-            None => unreachable!("the call {} was never validated", self.id),
+    fn cx(&self) -> &Cx {
+        self.errand.cx()
+    }
+
+    fn scope(&self) -> &Arc<Scope> {
+        self.errand.cx.scope()
+    }
+
+    fn invocation(&self) -> &Invocation {
+        self.errand.invocation()
+    }
+
+    /// The trail, and whom its steps are about.
+    fn steps(&mut self) -> Steps<'_> {
+        let Self { errand, tool, trail, .. } = self;
+        trail.about(errand.about(tool.as_ref()))
+    }
+
+    /// Makes room in the workspace, where the call holds a place.
+    fn leave(&mut self) {
+        if let Some(place) = self.place.take() {
+            self.scope().workspace.leave(place);
         }
     }
 
     fn refuse(mut self: Box<Self>, phase: Phase, refusal: Refusal) -> Refused {
-        // Whoever would have tried a breaker makes room for the next one at once, not when its end is written.
+        // Whoever would have tried a breaker makes room for the next one at once, not when its end is written. So does
+        // whoever has a place.
         self.probe = None;
+        self.leave();
         let tool = self.invocation().tool.label.clone();
         Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: None }))
     }
 
     fn refuse_text(
-        self: Box<Self>,
+        mut self: Box<Self>,
         tool: Arc<str>,
         text: RawInput,
         phase: Phase,
         refusal: Refusal,
     ) -> Refused {
+        self.tool = Some(tool.clone());
         Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: Some(text) }))
     }
 
     /// The call as the ledger writes it down.
-    fn record_of<'a>(&'a self, tool: &'a str, text: Option<&'a RawInput>) -> CallRecord<'a> {
+    fn record_of<'a>(&'a self, id: &'a CallId, tool: &'a str, text: Option<&'a RawInput>) -> CallRecord<'a> {
         let (input, effects) = match text {
             Some(text) => (InputRecord::Text(text.as_str()), None),
             None => {
@@ -160,8 +180,8 @@ impl Base {
             }
         };
         CallRecord {
-            scope: &self.scope,
-            id: &self.id,
+            scope: self.scope(),
+            id,
             position: self.position,
             began: self.began,
             tool,
@@ -170,6 +190,14 @@ impl Base {
             input,
             effects,
         }
+    }
+}
+
+// A call that is dropped on its way makes room for others, and still tells how far it came.
+impl Drop for Base {
+    fn drop(&mut self) {
+        self.leave();
+        self.steps().flush();
     }
 }
 
@@ -183,7 +211,7 @@ impl Call<Validated> {
 impl Refused {
     /// The call's own id.
     pub fn id(&self) -> &CallId {
-        &self.0.base.id
+        self.0.base.cx().call_id()
     }
 
     /// Why.
@@ -205,7 +233,7 @@ impl Refused {
 impl<S> std::fmt::Debug for Call<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = std::any::type_name::<S>().rsplit("::").next();
-        f.debug_struct("Call").field("id", &self.base.id).field("state", &state).finish_non_exhaustive()
+        f.debug_struct("Call").field("id", self.id()).field("state", &state).finish_non_exhaustive()
     }
 }
 

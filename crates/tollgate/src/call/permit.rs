@@ -16,7 +16,7 @@ use crate::{
     guard::{Breakers, Probe, Ticket, caught},
     json::Likeness,
     outcome::{Phase, Refusal, RefusalCode},
-    policy::{Approver, Decision, Opinion, Policy, Verdict},
+    policy::{Approver, Decision, Opinion, Policy, RuleRef, Verdict},
 };
 
 mod ask;
@@ -24,7 +24,23 @@ mod ask;
 /// Proof that a call was allowed. Only this file and the one below it can make one, and it cannot be cloned.
 #[derive(Debug)]
 pub struct Permit {
-    by: Arc<str>,
+    by: Word,
+}
+
+/// What allowed a call: a rule, or the words for whatever decided in its place.
+#[derive(Debug)]
+pub(super) enum Word {
+    Rule(RuleRef),
+    Said(Arc<str>),
+}
+
+impl Word {
+    pub(super) fn text(&self) -> &Arc<str> {
+        match self {
+            Self::Rule(rule) => &rule.text,
+            Self::Said(words) => words,
+        }
+    }
 }
 
 /// A call that may run: the arguments and the permit for exactly them, inseparable.
@@ -35,24 +51,24 @@ pub struct Permitted {
 impl Permit {
     /// The rule, default or person that allowed it.
     pub fn by(&self) -> &str {
-        &self.by
+        self.by.text()
     }
 
     /// By the word of a rule, or of whatever decided in its place.
     fn of(verdict: Verdict) -> Self {
         match (verdict.rule, verdict.reason) {
-            (Some(rule), _) => Self { by: rule.text },
-            (None, Some(reason)) => Self { by: reason },
+            (Some(rule), _) => Self { by: Word::Rule(rule) },
+            (None, Some(reason)) => Self::by_word(reason),
             (None, None) => Self::by_word("the policy"),
         }
     }
 
     fn by_word(word: impl Into<Arc<str>>) -> Self {
-        Self { by: word.into() }
+        Self { by: Word::Said(word.into()) }
     }
 
     /// Uses it up for the one run it stands for.
-    pub(super) fn used(self) -> Arc<str> {
+    pub(super) fn used(self) -> Word {
         self.by
     }
 }
@@ -69,31 +85,25 @@ impl Call<Prepared> {
         let Call { mut base, .. } = self;
         base.ticket = noted(base.invocation(), &base, guards);
         let admitted = admit(base.invocation(), &base, &guards.breakers).and_then(|probe| {
-            base.scope.run.window().admit(base.scope.turn, || same_call(base.invocation())).map(|()| probe)
+            let scope = base.scope();
+            scope.run.window().admit(scope.turn, || same_call(base.invocation())).map(|()| probe)
         });
         let judged = admitted.and_then(|probe| {
             base.probe = probe;
             judge(&mut base, policy)
         });
         let decided = match judged {
-            Ok(verdict) if verdict.decision == Decision::Allow => {
-                let plain = verdict.rule.as_ref().is_some_and(|rule| is_of_tools(&rule.text));
-                Ok((Permit::of(verdict), plain))
-            }
-            Ok(verdict) => {
-                let asked = ask::ask(&mut base, verdict, (policy, approver, guards)).boxed().await;
-                asked.map(|permit| (permit, false))
-            }
+            Ok(verdict) if verdict.decision == Decision::Allow => Ok(Permit::of(verdict)),
+            Ok(verdict) => ask::ask(&mut base, verdict, (policy, approver, guards)).boxed().await,
             Err(refusal) => Err(refusal),
         };
         match decided {
-            Ok((permit, plain)) => {
+            Ok(permit) => {
                 if let Some(ticket) = base.ticket {
-                    let run = base.scope.run.id();
-                    let _ = caught(|| guards.ledger.decide(ticket, run, &permit.by));
+                    let run = base.scope().run.id();
+                    let _ = caught(|| guards.ledger.decide(ticket, run, permit.by()));
                 }
-                let told = || if plain { permit.by.clone() } else { told(&permit.by, guards) };
-                base.trail.note(|| What::Permitted { by: told() });
+                base.steps().note(|| What::Permitted { by: told(&permit.by, guards) });
                 base.permit = Some(permit);
                 Ok(Call { base, state: Permitted { _earned: () } })
             }
@@ -107,7 +117,7 @@ fn noted(invocation: &Invocation, base: &super::Base, guards: &Guards) -> Option
     if !base.needs_claim(invocation) {
         return None;
     }
-    let call = base.record_of(&invocation.tool.label, None);
+    let call = base.record_of(base.cx().call_id(), &invocation.tool.label, None);
     caught(|| guards.ledger.propose(&call)).ok().flatten()
 }
 
@@ -116,7 +126,7 @@ fn admit(
     base: &super::Base,
     breakers: &Arc<Breakers>,
 ) -> Result<Option<Box<Probe>>, Refusal> {
-    let (spec, scope) = (&invocation.tool.spec, &base.scope);
+    let (spec, scope) = (&invocation.tool.spec, base.scope());
     let probe = breakers.admit(spec, scope)?;
     scope.run.purse().admit(spec.name())?;
     if spec.requires_interaction && !scope.interactive {
@@ -145,7 +155,7 @@ impl Call<super::Checked> {
         }
         let admitted = admit(base.invocation(), &base, breakers);
         match admitted.and_then(|_probe| judge(&mut base, policy)) {
-            Ok(verdict) => Ok((label, (base.id, verdict))),
+            Ok(verdict) => Ok((label, (base.cx().call_id().clone(), verdict))),
             Err(refusal) => Err(base.refuse(Phase::Permit, refusal)),
         }
     }
@@ -157,7 +167,7 @@ pub(crate) type Foreseen = (Arc<str>, (crate::tool::CallId, Verdict));
 fn judge(base: &mut super::Base, policy: &dyn Policy) -> Result<Verdict, Refusal> {
     let opinion = opinion(base);
     let invocation = base.invocation();
-    let verdict = policy_says(|| policy.decide(&invocation.query(&base.scope)))?;
+    let verdict = policy_says(|| policy.decide(&invocation.query(base.scope())))?;
     match (verdict.decision, opinion) {
         (Decision::Deny, _) => Err(denied(&invocation.tool.label, verdict)),
         (_, Opinion::Deny(refusal)) => Err(refusal),
@@ -171,9 +181,9 @@ fn judge(base: &mut super::Base, policy: &dyn Policy) -> Result<Verdict, Refusal
 /// The tool's own view; one that fails has said no.
 fn opinion(base: &mut super::Base) -> Opinion {
     let invocation = base.invocation();
-    let opinion = caught(|| invocation.tool.tool.authorize(&base.scope, invocation));
+    let opinion = caught(|| invocation.tool.tool.authorize(base.scope(), invocation));
     opinion.unwrap_or_else(|panic| {
-        base.trail.note(|| What::Fault { message: panic.into() });
+        base.steps().note(|| What::Fault { message: panic.into() });
         Opinion::Deny(Refusal::new(
             RefusalCode::Internal,
             "The tool's own permission check failed, so it did not run.",
@@ -181,15 +191,22 @@ fn opinion(base: &mut super::Base) -> Opinion {
     })
 }
 
-/// True for a rule about whole tools: it quotes no arguments, and so no secret.
-fn is_of_tools(rule: &str) -> bool {
-    !rule.as_bytes().contains(&b'(')
+/// What allowed a call, as observers are told it.
+fn told(by: &Word, guards: &Guards) -> Arc<str> {
+    match by {
+        Word::Rule(rule) => told_rule(rule, guards),
+        Word::Said(words) => redacted(words, guards),
+    }
 }
 
 /// A rule as observers are told it: one for exactly one call quotes its arguments, and so may hold a secret.
-fn told(rule: &Arc<str>, guards: &Guards) -> Arc<str> {
-    match guards.redactor.as_ref().map(|redactor| redactor.text(rule)) {
+fn told_rule(rule: &RuleRef, guards: &Guards) -> Arc<str> {
+    if rule.quotes() { redacted(&rule.text, guards) } else { rule.text.clone() }
+}
+
+fn redacted(words: &Arc<str>, guards: &Guards) -> Arc<str> {
+    match guards.redactor.as_ref().map(|redactor| redactor.text(words)) {
         Some(Cow::Owned(clean)) => clean.into(),
-        _ => rule.clone(),
+        _ => words.clone(),
     }
 }

@@ -5,12 +5,15 @@ use std::{fmt, sync::Arc, time::Instant};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::{Base, Call, Lane};
+use super::{
+    Base, Call,
+    errand::{Errand, Held},
+};
 use crate::{
     event::{Events, Trail},
     outcome::{Refusal, RefusalCode, Trust},
     schema::Inverse,
-    tool::{CallId, IdempotencyKey, Scope},
+    tool::{CallId, Cx, IdempotencyKey, Scope},
 };
 
 /// A call as it was proposed. Nothing in it is believed yet.
@@ -130,22 +133,22 @@ impl Proposed {
 impl Call<Proposed> {
     /// Puts a proposed call on the path. `position` is its place in the turn.
     pub fn propose(mut proposed: Proposed, position: usize, scope: &Arc<Scope>, events: &Events) -> Self {
+        let cx = Cx::new(scope.clone(), std::mem::take(&mut proposed.id));
+        let began = Instant::now();
         Self {
             base: Box::new(Base {
-                id: std::mem::take(&mut proposed.id),
-                scope: scope.clone(),
+                errand: Held::Own(Errand { cx, invocation: None }),
+                tool: None,
                 position,
                 key: proposed.idempotency_key.take(),
                 purpose: proposed.purpose.take(),
-                lane: Lane::default(),
-                trail: Trail::default(),
-                events: events.is_observed().then(|| events.clone()),
-                began: Instant::now(),
+                trail: Trail::begin(events, began),
+                began,
                 rounds: 0,
                 trust: Trust::TrustedSystem,
                 context: Vec::new(),
                 ticket: None,
-                invocation: None,
+                place: None,
                 permit: None,
                 by: None,
                 probe: None,

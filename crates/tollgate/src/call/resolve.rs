@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Call, Proposed, Refused, proposed::Written};
 use crate::{
     catalog::{Registered, Snapshot},
-    event::{Trail, What},
+    event::What,
     json::shorten,
     outcome::Phase,
 };
@@ -24,28 +24,18 @@ impl Call<Proposed> {
     pub fn resolve(mut self, snapshot: &Snapshot) -> Result<Call<Resolved>, Refused> {
         let found = match self.state.fault() {
             Some(fault) => Err(fault.clone()),
-            None => snapshot.find(&self.state.name, self.base.scope.route.as_ref()),
+            None => snapshot.find(&self.state.name, self.base.scope().route.as_ref()),
         };
         match found {
             Ok(tool) => {
-                self.begin_trail(&tool.label);
-                self.base.trail.note_brief(|| What::Resolved);
+                self.base.steps().note_brief(|| What::Resolved);
                 let tool = tool.clone();
                 Ok(self.with(|proposed| Resolved { tool, written: proposed.into_written() }))
             }
             Err(refusal) => {
-                let name: Arc<str> = shorten(&self.state.name, LONGEST_SHOWN_NAME).into();
-                self.begin_trail(&name);
+                let name = shorten(&self.state.name, LONGEST_SHOWN_NAME).into();
                 Err(self.base.refuse_text(name, self.state.input, Phase::Resolve, refusal))
             }
-        }
-    }
-
-    // The trail begins where the name is known, at the time the call was proposed; a rewritten call has one.
-    fn begin_trail(&mut self, tool: &Arc<str>) {
-        let base = &mut self.base;
-        if let Some(events) = base.events.take() {
-            base.trail = Trail::begin(events, base.scope.run.id(), &base.id, tool, base.began);
         }
     }
 }

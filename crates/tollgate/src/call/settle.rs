@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, OnceLock};
 
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::BoxFuture};
 
 use super::{Base, Call, Proposed, RawInput, Refused, Stopped, after::Finished};
 use crate::{
-    event::{Trail, What},
+    event::{About, Steps, What},
     guard::{Contained, End, Ledger, Spawner, Written, off_thread},
     outcome::{
         Answer, Fetched, Item, Label, Offloaded, Outcome, Output, Phase, Preview, ResultStore, Settled,
         Trust, exceeds, grows_beyond, neutralise, preview_of, visible,
     },
-    tool::{Origin, ResultLimit},
+    tool::{CallId, Origin, ResultLimit},
 };
 
 /// Where ends are recorded and long results are kept.
@@ -27,12 +27,13 @@ pub struct Records {
 }
 
 impl Records {
-    /// The same, with what the call's arguments refer to at hand; `None` where they refer to nothing.
-    pub(crate) async fn fetched_for(&self, call: &Call<Proposed>) -> Option<Self> {
-        let (text, caller) = (call.state.input.as_str(), &call.base.scope.caller);
+    /// Gets what the call's arguments refer to: the same, with that at hand. `None` where they refer to nothing.
+    pub(crate) fn fetching<'a>(&'a self, call: &'a Call<Proposed>) -> Option<BoxFuture<'a, Option<Self>>> {
+        let (text, caller) = (call.state.input.as_str(), &call.base.scope().caller);
         let store = self.results.as_ref().filter(|_| call.base.may_refer(text))?;
-        let fetched = Fetched::of(text, caller, store, self.spawner.as_deref()).boxed().await?;
-        Some(Self { results: Some(Arc::new(fetched)), ..self.clone() })
+        let fetched = Fetched::of(text, caller, store, self.spawner.as_deref());
+        let with = |fetched| Self { results: Some(Arc::new(fetched)), ..self.clone() };
+        Some(fetched.map(move |fetched| fetched.map(with)).boxed())
     }
 }
 
@@ -50,7 +51,7 @@ impl Call<Finished> {
         answer.trust = answer.trust.worse(trust_of(invocation, &answer.outcome));
         // An answer that was given before was made to fit then.
         if !answer.replayed {
-            let limit = fitting(invocation.tool.spec.max_result, base.scope.window);
+            let limit = fitting(invocation.tool.spec.max_result, base.scope().window);
             fit(&mut answer, limit, &mut base, records).await;
         }
         let settled = base.record(None, answer, records).await;
@@ -73,14 +74,15 @@ impl Refused {
 }
 
 impl Base {
+    /// An answer as it stands. It has no id yet: the call's own goes over to it at the end.
     pub(super) fn answer(&self, tool: Arc<str>, outcome: Outcome, phase: Phase) -> Settled {
         Settled::new(Answer {
-            id: self.id.clone(),
+            id: CallId::default(),
             tool,
             outcome,
             phase,
             duration: std::time::Duration::ZERO,
-            was_concurrent: self.lane.concurrent,
+            was_concurrent: self.cx().is_concurrent(),
             attempts: 0,
             replayed: false,
             trust: Trust::TrustedSystem,
@@ -93,13 +95,14 @@ impl Base {
     /// Writes the one terminal record; `text` is what the model wrote, where nobody accepted it.
     async fn record(&mut self, text: Option<RawInput>, mut settled: Settled, records: &Records) -> Settled {
         settled.context = std::mem::take(&mut self.context);
+        settled.id = self.take_id();
         let mut waited = false;
         let fence = self.claim.as_ref().and_then(|claim| claim.fence());
         if fence.is_some() || records.ledger.records_all() {
             waited = true;
-            let tool = settled.tool.clone();
-            let call = self.record_of(&tool, text.as_ref());
-            let end = End { ticket: self.ticket, fence, call, by: self.by.as_deref(), settled: &settled };
+            let call = self.record_of(&settled.id, &settled.tool, text.as_ref());
+            let by = self.by.as_ref().map(|by| &**by.text());
+            let end = End { ticket: self.ticket, fence, call, by, settled: &settled };
             let written = async { records.ledger.settle(end).await.map_err(|fault| fault.to_string()) };
             match unharmed(written).await {
                 Ok(Written::Recorded) => {}
@@ -110,7 +113,7 @@ impl Base {
                     if fence.is_some() {
                         settled.context.push(UNRECORDED.to_owned());
                     }
-                    self.trail.note(|| What::LedgerFault { message: message.into() });
+                    self.steps_of(&settled).note(|| What::LedgerFault { message: message.into() });
                 }
             }
         }
@@ -122,15 +125,29 @@ impl Base {
             was_concurrent: settled.was_concurrent,
         };
         // An answer right after its body, that nothing had to be written for, took no time of its own.
+        let mut steps = self.steps_of(&settled);
         if waited || settled.offloaded.is_some() || settled.attempts == 0 {
-            self.trail.note(what);
+            steps.note(what);
         } else {
-            self.trail.note_brief(what);
+            steps.note_brief(what);
         }
-        let now = self.trail.last().unwrap_or_else(std::time::Instant::now);
+        let now = steps.end().unwrap_or_else(std::time::Instant::now);
         settled.duration = now.saturating_duration_since(self.began);
-        self.trail.end();
         settled
+    }
+
+    /// The call's id, which it needs no more; a copy where its body may still run and ask for it.
+    fn take_id(&mut self) -> CallId {
+        match self.errand.own() {
+            Some(errand) => errand.cx.take_id(),
+            None => self.cx().call_id().clone(),
+        }
+    }
+
+    /// The trail, about a call that has given its id to its answer.
+    fn steps_of<'a>(&'a mut self, settled: &'a Settled) -> Steps<'a> {
+        let run = self.errand.cx().run.id();
+        self.trail.about(About { run, call: Some(&settled.id), tool: Some(&settled.tool) })
     }
 }
 
@@ -174,8 +191,8 @@ async fn fit(answer: &mut Settled, limit: ResultLimit, base: &mut Base, records:
     if let Outcome::Ok(output) = &mut answer.outcome
         && (exceeds(output, limit) || grows_beyond(output, limit))
     {
-        let label = Label { caller: base.scope.caller.clone(), trust };
-        let offloaded = put_aside(output, limit, label, records, &mut base.trail).boxed().await;
+        let label = Label { caller: base.scope().caller.clone(), trust };
+        let offloaded = put_aside(output, limit, label, records, &mut base.steps()).boxed().await;
         answer.offloaded = Some(Box::new(offloaded));
     }
     neutralise(&mut answer.outcome, trust);
@@ -197,7 +214,7 @@ async fn put_aside(
     limit: usize,
     label: Label,
     records: &Records,
-    trail: &mut Trail,
+    steps: &mut Steps<'_>,
 ) -> Offloaded {
     let items = std::mem::take(&mut output.items);
     let (pictures, texts): (Vec<_>, Vec<_>) =
@@ -210,7 +227,7 @@ async fn put_aside(
             match unharmed(kept).await {
                 Ok(reference) => Some(reference),
                 Err(message) => {
-                    trail.note(|| What::StoreFault { message: message.into() });
+                    steps.note(|| What::StoreFault { message: message.into() });
                     None
                 }
             }

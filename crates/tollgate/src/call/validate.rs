@@ -37,7 +37,7 @@ pub struct Invocation<T: ?Sized = dyn Any + Send + Sync> {
     typed: T,
 }
 
-/// Arguments that a tool's schema accepts, on their way into an invocation.
+/// Arguments on their way into an invocation.
 pub(crate) struct Accepted<'a> {
     pub(crate) tool: &'a Arc<Registered>,
     pub(crate) args: Args,
@@ -49,7 +49,7 @@ pub(crate) struct Accepted<'a> {
 struct AsItIs;
 
 /// An invocation, and what the panic said where its effects could not be computed.
-pub(crate) type Invoked = (Arc<Invocation>, Option<String>);
+pub(crate) type Invoked = (Box<Invocation>, Option<String>);
 
 impl Accepted<'_> {
     /// Puts together what was parsed once. Effects that cannot be computed are the worst there are.
@@ -60,6 +60,11 @@ impl Accepted<'_> {
     ) -> Invoked {
         let effects = caught(|| effects(&typed));
         self.with(typed, effects)
+    }
+
+    /// The same, and this is what stands for them.
+    pub(crate) fn like(self, likeness: Likeness) -> Self {
+        Self { likeness: Some(likeness), ..self }
     }
 
     /// The same for a body that wants them as they are.
@@ -74,7 +79,7 @@ impl Accepted<'_> {
             Err(panic) => (Effects::worst(), Some(panic)),
         };
         let Self { tool, args, likeness, trust } = self;
-        (Arc::new(Invocation { tool: tool.clone(), args, likeness, effects, trust, typed }), panic)
+        (Box::new(Invocation { tool: tool.clone(), args, likeness, effects, trust, typed }), panic)
     }
 }
 
@@ -88,11 +93,16 @@ impl Call<Resolved> {
         };
         match invoked {
             Ok((invocation, panic)) => {
+                let mut steps = base.steps();
                 if let Some(panic) = panic {
-                    base.trail.note(|| What::Fault { message: panic.into() });
+                    steps.note(|| What::Fault { message: panic.into() });
                 }
-                base.trail.note(|| What::Validated { concurrency: invocation.effects.class() });
-                base.invocation = Some(invocation);
+                steps.note(|| What::Validated { concurrency: invocation.effects.class() });
+                // Nobody holds the errand of a call whose body has not begun.
+                let Some(errand) = base.errand.own() else {
+                    return Err(base.refuse(Phase::Validate, super::execute::unpermitted()));
+                };
+                errand.invocation = Some(invocation);
                 Ok(Call { base, state: Validated { _earned: () } })
             }
             Err(refusal) => Err(base.refuse_text(tool.label.clone(), written.text, Phase::Validate, refusal)),
@@ -102,14 +112,12 @@ impl Call<Resolved> {
 
 /// The short way: plain fields that one look at their text tells all about. Takes the text where it goes.
 fn plainly(tool: &Arc<Registered>, written: &mut Written, base: &Base) -> Option<Invoked> {
-    let text = written.text.as_str();
-    if written.inverse.is_some() || text.len() > MAX_INPUT_BYTES {
+    if written.inverse.is_some() || written.text.as_str().len() > MAX_INPUT_BYTES {
         return None;
     }
-    let likeness = tool.input.accepts_text(text)?;
     let args = Args::unread(std::mem::take(&mut written.text));
-    let accepted = Accepted { tool, args, likeness: Some(likeness), trust: base.trust };
-    match tool.tool.invoke_text(&base.scope, accepted) {
+    let read = Accepted { tool, args, likeness: None, trust: base.trust };
+    match tool.tool.read(base.scope(), read) {
         Ok(invoked) => Some(invoked),
         Err(args) => {
             written.text = args.into_text();
@@ -129,14 +137,14 @@ fn arguments(
         args = inverse.apply(args);
     }
     if base.may_refer(written.text.as_str()) {
-        let brought = resolve_references(&mut args, records.results.as_deref(), &base.scope.caller)?;
+        let brought = resolve_references(&mut args, records.results.as_deref(), &base.scope().caller)?;
         base.trust = base.trust.worse(brought);
     }
     if !args.is_object() || !tool.input.accepts(&args) {
         return Err(invalid(tool, violations(tool, &args)));
     }
     let accepted = Accepted { tool, args: Args::read(args), likeness: None, trust: base.trust };
-    tool.tool.invoke(&base.scope, accepted).map_err(|message| {
+    tool.tool.invoke(base.scope(), accepted).map_err(|message| {
         invalid(tool, vec![Violation { pointer: String::new(), message, did_you_mean: None }])
     })
 }
@@ -201,7 +209,7 @@ impl Call<Validated> {
 
 impl Call<Validated> {
     pub(crate) fn query(&self) -> Query<'_> {
-        self.base.invocation().query(&self.base.scope)
+        self.base.invocation().query(self.base.scope())
     }
 }
 

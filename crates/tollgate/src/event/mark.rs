@@ -43,6 +43,9 @@ pub(super) enum Meaning {
 }
 
 impl Mark {
+    /// The first step of every call.
+    pub(super) const PROPOSED: Self = Self(PROPOSED << TIME);
+
     /// A step that is handed over as it is.
     pub(super) fn listed(after: u64) -> Self {
         Self::new(LISTED, 0, after)

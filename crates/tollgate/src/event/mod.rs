@@ -18,8 +18,9 @@ mod trail;
 mod page;
 mod queue;
 
+pub(crate) use page::About;
 pub use queue::{Events, Subscription};
-pub(crate) use trail::{Beacon, Trail};
+pub(crate) use trail::{Beacon, Steps, Trail};
 
 /// One thing that happened, as an observer sees it.
 #[derive(Debug, Clone, Copy, Serialize)]

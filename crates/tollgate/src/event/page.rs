@@ -15,6 +15,14 @@ use super::{
 use crate::tool::{CallId, RunId};
 
 /// Whom steps are about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct About<'a> {
+    pub(crate) run: &'a RunId,
+    pub(crate) call: Option<&'a CallId>,
+    pub(crate) tool: Option<&'a Arc<str>>,
+}
+
+/// The same, to keep.
 #[derive(Debug, Clone)]
 pub(super) struct Tag {
     pub(super) run: RunId,
@@ -22,9 +30,21 @@ pub(super) struct Tag {
     pub(super) tool: Option<Arc<str>>,
 }
 
+impl About<'_> {
+    pub(super) fn owned(self) -> Tag {
+        Tag { run: self.run.clone(), call: self.call.cloned(), tool: self.tool.cloned() }
+    }
+}
+
+impl Tag {
+    pub(super) fn about(&self) -> About<'_> {
+        About { run: &self.run, call: self.call.as_ref(), tool: self.tool.as_ref() }
+    }
+}
+
 /// Steps on their way to observers.
 pub(super) struct Handed<'a> {
-    pub(super) tag: &'a Tag,
+    pub(super) about: About<'a>,
     /// When the call began; marks count from there.
     pub(super) began: Instant,
     /// When the step before the first one here ended, in nanoseconds after that.
@@ -63,22 +83,19 @@ impl Page {
     }
 
     pub(super) fn push(&mut self, handed: &Handed<'_>) {
-        let Handed { tag, began, since, marks, by, listed } = *handed;
+        let Handed { about, began, since, marks, by, listed } = *handed;
         self.heads.push(Head {
             began,
             since,
-            run: place(&mut self.runs, &tag.run, |known| known.is(&tag.run)),
-            tool: tag
-                .tool
-                .as_ref()
-                .map(|tool| place(&mut self.tools, tool, |known| Arc::ptr_eq(known, tool))),
+            run: place(&mut self.runs, about.run, |known| known.is(about.run)),
+            tool: about.tool.map(|tool| place(&mut self.tools, tool, |known| Arc::ptr_eq(known, tool))),
             permit: by.map(|by| place(&mut self.permits, by, |known| Arc::ptr_eq(known, by))),
-            id: tag.call.as_ref().map(|id| number(id.as_str().len())),
+            id: about.call.map(|id| number(id.as_str().len())),
             marks: number(marks.len()),
         });
         self.marks.extend_from_slice(marks);
         self.listed.extend_from_slice(listed);
-        self.ids.push_str(tag.call.as_ref().map_or("", CallId::as_str));
+        self.ids.push_str(about.call.map_or("", CallId::as_str));
     }
 
     pub(super) fn clear(&mut self) {

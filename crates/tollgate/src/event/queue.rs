@@ -2,18 +2,16 @@
 
 use std::{
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant, SystemTime},
 };
 
-use arc_swap::ArcSwap;
-
 use super::{
     Event, EventRecord, What,
     mark::Mark,
-    page::{Handed, Page, Tag},
+    page::{About, Handed, Page, Tag},
 };
 use crate::tool::{CallId, RunId};
 
@@ -23,68 +21,63 @@ pub struct Events {
     hub: Arc<Hub>,
 }
 
+/// The end that is told. When the last of it is gone, observers hear that nothing will come any more.
 #[derive(Debug)]
 struct Hub {
     epoch: (Instant, SystemTime),
-    queues: ArcSwap<Vec<Arc<Queue>>>,
+    line: Arc<Line>,
+}
+
+/// What both ends share: one lock for all observers, held for as long as it takes to write a few steps down.
+#[derive(Debug, Default)]
+struct Line {
+    queues: Mutex<Queues>,
     // Said apart, so that a call nobody observes asks with one load.
     observers: AtomicUsize,
 }
 
-#[derive(Debug)]
-struct Queue {
-    capacity: usize,
-    // The sender wakes the observer only if it sleeps, and it sleeps only after a quiet moment.
-    asleep: AtomicBool,
-    filling: Mutex<Filling>,
-    wake: Condvar,
+#[derive(Debug, Default)]
+struct Queues {
+    list: Vec<Queue>,
+    /// How many there ever were: the next one's number.
+    made: u64,
+    closed: bool,
 }
 
-#[derive(Debug, Default)]
-struct Filling {
+#[derive(Debug)]
+struct Queue {
+    number: u64,
+    capacity: usize,
     page: Page,
     // The page was read already and comes back to be filled anew.
     stale: bool,
     missed: u64,
-    closed: bool,
-}
-
-impl Filling {
-    fn is_empty(&self) -> bool {
-        self.stale || self.page.len() == 0
-    }
+    // An observer is woken only if it sleeps, and it sleeps only after a quiet moment.
+    asleep: bool,
+    wake: Arc<Condvar>,
 }
 
 /// One observer's end. Dropping it ends the observation.
 #[derive(Debug)]
 pub struct Subscription {
-    hub: Weak<Hub>,
+    line: Arc<Line>,
     epoch: (Instant, SystemTime),
-    queue: Arc<Queue>,
+    number: u64,
+    wake: Arc<Condvar>,
     reading: Page,
 }
 
 impl Events {
     /// Begins to observe. Up to `capacity` hand-overs wait for a slow observer; what is beyond is counted.
     pub fn subscribe(&self, capacity: usize) -> Subscription {
-        let queue = Arc::new(Queue {
-            capacity: capacity.max(1),
-            asleep: AtomicBool::new(false),
-            filling: Mutex::default(),
-            wake: Condvar::new(),
-        });
-        self.hub.queues.rcu(|queues| queues.iter().chain([&queue]).cloned().collect::<Vec<_>>());
-        self.hub.observers.fetch_add(1, Ordering::AcqRel);
-        Subscription {
-            hub: Arc::downgrade(&self.hub),
-            epoch: self.hub.epoch,
-            queue,
-            reading: Page::default(),
-        }
+        let (line, wake) = (self.hub.line.clone(), Arc::new(Condvar::new()));
+        let number = line.lock().add(capacity.max(1), wake.clone());
+        line.observers.fetch_add(1, Ordering::AcqRel);
+        Subscription { line, epoch: self.hub.epoch, number, wake, reading: Page::default() }
     }
 
     pub(crate) fn is_observed(&self) -> bool {
-        self.hub.observers.load(Ordering::Acquire) > 0
+        self.hub.line.observers.load(Ordering::Acquire) > 0
     }
 
     /// Tells of something that concerns a whole turn.
@@ -99,54 +92,75 @@ impl Events {
 
     fn tell(&self, run: &RunId, call: Option<&CallId>, what: impl FnOnce() -> What) {
         if self.is_observed() {
-            self.tell_as(&Tag { run: run.clone(), call: call.cloned(), tool: None }, what());
+            self.tell_as(About { run, call, tool: None }, what());
         }
     }
 
     /// Tells of one thing that happened just now.
-    pub(super) fn tell_as(&self, tag: &Tag, what: What) {
+    pub(super) fn tell_as(&self, about: About<'_>, what: What) {
         let (began, marks) = (Instant::now(), &[Mark::listed(0)]);
-        self.hand_over(&Handed { tag, began, since: 0, marks, by: None, listed: &[what] });
+        self.hand_over(&Handed { about, began, since: 0, marks, by: None, listed: &[what] });
     }
 
     /// Gives the steps to every observer.
     pub(super) fn hand_over(&self, handed: &Handed<'_>) {
-        self.hub.queues.load().iter().for_each(|queue| queue.push(handed));
+        self.hub.line.lock().list.iter_mut().for_each(|queue| queue.push(handed));
     }
 }
 
 impl Default for Hub {
     fn default() -> Self {
-        let epoch = (Instant::now(), SystemTime::now());
-        Self { epoch, observers: AtomicUsize::new(0), queues: ArcSwap::default() }
+        Self { epoch: (Instant::now(), SystemTime::now()), line: Arc::default() }
     }
 }
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        for queue in self.queues.load().iter() {
-            lock(&queue.filling).closed = true;
-            queue.wake.notify_all();
-        }
+        let mut queues = self.line.lock();
+        queues.closed = true;
+        queues.list.iter().for_each(|queue| queue.wake.notify_all());
+    }
+}
+
+impl Line {
+    fn lock(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queues {
+    fn add(&mut self, capacity: usize, wake: Arc<Condvar>) -> u64 {
+        let number = self.made;
+        self.made += 1;
+        let page = Page::default();
+        self.list.push(Queue { number, capacity, page, stale: false, missed: 0, asleep: false, wake });
+        number
+    }
+
+    /// The queue of an observer: there from its beginning to its end.
+    fn of(&mut self, number: u64) -> Option<&mut Queue> {
+        self.list.iter_mut().find(|queue| queue.number == number)
     }
 }
 
 impl Queue {
-    fn push(&self, handed: &Handed<'_>) {
-        let mut filling = lock(&self.filling);
-        if std::mem::take(&mut filling.stale) {
+    fn push(&mut self, handed: &Handed<'_>) {
+        if std::mem::take(&mut self.stale) {
             // What the page holds is dropped here, on the side that made it: no memory wanders between threads.
-            filling.page.clear();
+            self.page.clear();
         }
-        if filling.page.len() < self.capacity {
-            filling.page.push(handed);
+        if self.page.len() < self.capacity {
+            self.page.push(handed);
         } else {
-            filling.missed += 1;
+            self.missed += 1;
         }
-        drop(filling);
-        if self.asleep.load(Ordering::Acquire) {
+        if self.asleep {
             self.wake.notify_one();
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.stale || self.page.len() == 0
     }
 }
 
@@ -156,14 +170,12 @@ const LINGER: Duration = Duration::from_millis(1);
 impl Subscription {
     /// Hands every event that is there to `see`, in order; false when there was none.
     pub fn drain(&mut self, mut see: impl FnMut(Event<'_>)) -> bool {
-        let mut filling = lock(&self.queue.filling);
-        if filling.is_empty() {
-            return false;
-        }
-        std::mem::swap(&mut filling.page, &mut self.reading);
-        filling.stale = true;
-        let missed = std::mem::take(&mut filling.missed);
-        drop(filling);
+        let mut queues = self.line.lock();
+        let Some(queue) = queues.of(self.number).filter(|queue| !queue.is_empty()) else { return false };
+        std::mem::swap(&mut queue.page, &mut self.reading);
+        queue.stale = true;
+        let missed = std::mem::take(&mut queue.missed);
+        drop(queues);
         self.reading.each(|tag, at, took, what| see(self.event(tag, at, took, what)));
         if let Some(run) = self.reading.last_run().filter(|_| missed > 0) {
             let tag = Tag { run: run.clone(), call: None, tool: None };
@@ -186,15 +198,24 @@ impl Subscription {
                 std::thread::sleep(LINGER);
                 continue;
             }
-            let mut filling = lock(&self.queue.filling);
-            self.queue.asleep.store(true, Ordering::Release);
-            while filling.is_empty() && !filling.closed {
-                filling = self.queue.wake.wait(filling).unwrap_or_else(PoisonError::into_inner);
-            }
-            self.queue.asleep.store(false, Ordering::Release);
-            if filling.is_empty() {
+            if !self.wait() {
                 return;
             }
+        }
+    }
+
+    /// Sleeps until something is there; false when nothing can come any more.
+    fn wait(&self) -> bool {
+        let mut queues = self.line.lock();
+        loop {
+            let closed = queues.closed;
+            let Some(queue) = queues.of(self.number) else { return false };
+            let empty = queue.is_empty();
+            queue.asleep = empty && !closed;
+            if !queue.asleep {
+                return !empty;
+            }
+            queues = self.wake.wait(queues).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -214,14 +235,7 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        if let Some(hub) = self.hub.upgrade() {
-            let others = |queue: &&Arc<Queue>| !Arc::ptr_eq(queue, &self.queue);
-            hub.queues.rcu(|queues| queues.iter().filter(others).cloned().collect::<Vec<_>>());
-            hub.observers.fetch_sub(1, Ordering::AcqRel);
-        }
+        self.line.lock().list.retain(|queue| queue.number != self.number);
+        self.line.observers.fetch_sub(1, Ordering::AcqRel);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

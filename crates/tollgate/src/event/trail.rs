@@ -8,10 +8,9 @@ use std::{
 use super::{
     Progress, What,
     mark::Mark,
-    page::{Handed, Tag},
+    page::{About, Handed, Tag},
     queue::Events,
 };
-use crate::tool::{CallId, RunId};
 
 /// What a call has noted and not yet handed over.
 #[derive(Debug, Default)]
@@ -22,7 +21,6 @@ pub(crate) struct Trail {
 #[derive(Debug)]
 struct Noted {
     events: Events,
-    tag: Tag,
     began: Instant,
     // When the steps that were handed over ended, and when the last one did, in nanoseconds since it began.
     since: u64,
@@ -32,19 +30,34 @@ struct Noted {
     by: Option<Arc<str>>,
 }
 
+/// The trail of a call, and whom its steps are about. Borrowed from the call: nothing is counted or copied for it.
+pub(crate) struct Steps<'a> {
+    trail: &'a mut Trail,
+    about: About<'a>,
+}
+
 /// The steps of a call that is not rewritten, retried or asked about.
 const ROOM: usize = 12;
 
 impl Trail {
-    /// Begins to note the steps of a call that somebody observes.
-    pub(crate) fn begin(events: Events, run: &RunId, call: &CallId, tool: &Arc<str>, at: Instant) -> Self {
-        let tag = Tag { run: run.clone(), call: Some(call.clone()), tool: Some(tool.clone()) };
-        let marks = [Mark::listed(0); ROOM];
-        let mut noted = Noted { events, tag, began: at, since: 0, last: 0, marks, len: 0, by: None };
-        noted.add(What::Proposed);
+    /// Begins to note the steps of a call, where somebody observes.
+    pub(crate) fn begin(events: &Events, at: Instant) -> Self {
+        if !events.is_observed() {
+            return Self::default();
+        }
+        let mut marks = [Mark::listed(0); ROOM];
+        marks[0] = Mark::PROPOSED;
+        let noted = Noted { events: events.clone(), began: at, since: 0, last: 0, marks, len: 1, by: None };
         Self { noted: Some(noted) }
     }
 
+    /// The trail as one about this call.
+    pub(crate) fn about<'a>(&'a mut self, about: About<'a>) -> Steps<'a> {
+        Steps { trail: self, about }
+    }
+}
+
+impl Steps<'_> {
     /// Notes a step; it took as long as it is since the last clock read.
     #[expect(
         clippy::inline_always,
@@ -52,9 +65,9 @@ impl Trail {
     )]
     #[inline(always)]
     pub(crate) fn note(&mut self, what: impl FnOnce() -> What) {
-        if let Some(noted) = &mut self.noted {
+        if let Some(noted) = &mut self.trail.noted {
             noted.last = nanos(noted.began.elapsed());
-            noted.add(what());
+            noted.add(self.about, what());
         }
     }
 
@@ -62,55 +75,54 @@ impl Trail {
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn note_brief(&mut self, what: impl FnOnce() -> What) {
-        if let Some(noted) = &mut self.noted {
-            noted.add(what());
+        if let Some(noted) = &mut self.trail.noted {
+            noted.add(self.about, what());
         }
     }
 
     /// Hands over what was noted.
     pub(crate) fn flush(&mut self) {
-        if let Some(noted) = &mut self.noted {
-            noted.hand_over(None);
+        if let Some(noted) = &mut self.trail.noted {
+            noted.hand_over(self.about, None);
         }
     }
 
-    /// Hands over the rest; nothing is noted after it.
-    pub(crate) fn end(&mut self) {
-        self.noted = None;
-    }
-
-    /// When the last step was noted; saves a clock read where one was just made.
-    pub(crate) fn last(&self) -> Option<Instant> {
-        self.noted.as_ref().map(|noted| noted.began + Duration::from_nanos(noted.last))
+    /// Hands over the rest; nothing is noted after it. Says when the last step was noted: that saves a clock read.
+    pub(crate) fn end(&mut self) -> Option<Instant> {
+        self.flush();
+        let noted = self.trail.noted.take()?;
+        Some(noted.began + Duration::from_nanos(noted.last))
     }
 
     /// What a running body tells of itself goes beside the trail, straight to the observers.
     pub(crate) fn beacon(&self) -> Beacon {
-        Beacon(self.noted.as_ref().map(|noted| (noted.events.clone(), noted.tag.clone())))
+        Beacon(self.trail.noted.as_ref().map(|noted| (noted.events.clone(), self.about.owned())))
     }
 }
 
 impl Noted {
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    fn add(&mut self, what: What) {
-        let Some(mark) = Mark::of(&what, self.last) else { return self.hand_over(Some(what)) };
+    fn add(&mut self, about: About<'_>, what: What) {
+        let Some(mark) = Mark::of(&what, self.last) else { return self.hand_over(about, Some(what)) };
         // Two permits in one hand-over would share the words.
         let again = matches!(what, What::Permitted { .. }) && self.by.is_some();
         if self.len == ROOM || again {
-            self.hand_over(None);
+            self.hand_over(about, None);
         }
-        if let What::Permitted { by } = what {
-            self.by = Some(by);
+        match what {
+            What::Permitted { by } => self.by = Some(by),
+            // What fits a mark owns nothing, and to find that out again takes longer than the rest.
+            other => std::mem::forget(other),
         }
         self.marks[self.len] = mark;
         self.len += 1;
     }
 
     /// Hands over what was noted, and behind it a step that has words of its own.
-    fn hand_over(&mut self, listed: Option<What>) {
+    fn hand_over(&mut self, about: About<'_>, listed: Option<What>) {
         let began = self.began;
-        let handed = |since, marks, by, listed| Handed { tag: &self.tag, began, since, marks, by, listed };
+        let handed = |since, marks, by, listed| Handed { about, began, since, marks, by, listed };
         let noted = &self.marks[..self.len];
         if !noted.is_empty() {
             self.events.hand_over(&handed(self.since, noted, self.by.as_ref(), &[]));
@@ -121,13 +133,6 @@ impl Noted {
             self.since = self.last;
         }
         (self.len, self.by) = (0, None);
-    }
-}
-
-// A call that is dropped on its way still tells how far it came.
-impl Drop for Noted {
-    fn drop(&mut self) {
-        self.hand_over(None);
     }
 }
 
@@ -142,7 +147,7 @@ pub(crate) struct Beacon(Option<(Events, Tag)>);
 impl Beacon {
     pub(crate) fn progress(&self, progress: Progress) {
         if let Some((events, tag)) = &self.0 {
-            events.tell_as(tag, What::Progress(progress));
+            events.tell_as(tag.about(), What::Progress(progress));
         }
     }
 }

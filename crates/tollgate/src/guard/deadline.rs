@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{contained::Contained, hourglass::Hourglass};
 use crate::{
-    event::{Beacon, Progress, Trail},
+    event::{Beacon, Progress, Steps},
     tool::{Cx, Timeouts},
 };
 
@@ -41,8 +41,8 @@ pub(crate) enum Late {
 const GRACE: Duration = Duration::from_millis(250);
 
 /// Polls once, on the caller's own waker. Quick work ends here, before any timer is made.
-pub(crate) async fn first_poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
-    std::future::poll_fn(|task: &mut Context<'_>| Poll::Ready(Pin::new(&mut *future).poll(task))).await
+fn first_poll<F: Future + Unpin>(future: &mut F) -> impl Future<Output = Poll<F::Output>> {
+    std::future::poll_fn(|task: &mut Context<'_>| Poll::Ready(Pin::new(&mut *future).poll(task)))
 }
 
 /// Drives `body` until it ends, a deadline passes or the call is cancelled.
@@ -54,15 +54,15 @@ pub(crate) async fn drive<F: Future<Output: Send> + Unpin + Send>(
     cx: &Cx,
     timeouts: &Timeouts,
     until: &mut Option<Instant>,
-    trail: &mut Trail,
+    steps: &mut Steps<'_>,
 ) -> Ended<F::Output> {
     let first = first_poll(body).await;
     if let Poll::Ready(done) = first {
-        cx.pulse().tell_held(trail);
+        cx.pulse().tell_held(steps);
         return Ended::Done(done);
     }
     // What was noted so far reaches observers before the long wait begins.
-    cx.pulse().release(trail);
+    cx.pulse().release(steps);
     drive_on(body, cx, timeouts, until).await
 }
 
@@ -113,13 +113,13 @@ pub(crate) async fn guarded<T: Send>(
     work: BoxFuture<'_, T>,
     limit: Duration,
     token: &CancellationToken,
-    trail: &mut Trail,
+    steps: &mut Steps<'_>,
 ) -> Guarded<T> {
     let mut work = Contained::new(work);
     let done = match first_poll(&mut work).await {
         Poll::Ready(done) => done,
         Poll::Pending => {
-            trail.flush();
+            steps.flush();
             match tokio::time::timeout(limit, until_cancelled(work, token)).boxed().await {
                 Ok(Some(done)) => done,
                 Ok(None) => return Guarded::Cancelled,
@@ -215,18 +215,18 @@ impl Pulse {
     }
 
     /// Tells what was held back so far, after the call's own steps.
-    fn tell_held(&self, trail: &mut Trail) {
+    fn tell_held(&self, steps: &mut Steps<'_>) {
         if self.heart.get().is_some_and(|heart| !heart.life().held.is_empty()) {
-            self.release(trail);
+            self.release(steps);
         }
     }
 
     /// From here on progress is told as it comes.
-    fn release(&self, trail: &mut Trail) {
-        trail.flush();
+    fn release(&self, steps: &mut Steps<'_>) {
+        steps.flush();
         let heart = self.heart();
         let mut life = heart.life();
-        let beacon = heart.beacon.get_or_init(|| trail.beacon());
+        let beacon = heart.beacon.get_or_init(|| steps.beacon());
         life.held.drain(..).for_each(|progress| beacon.progress(progress));
     }
 

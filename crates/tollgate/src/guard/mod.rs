@@ -34,5 +34,5 @@ pub use run::{Run, RunBuilder};
 pub(crate) use spawn::off_thread;
 pub use spawn::{Spawner, TokioSpawner};
 pub use trace_parent::TraceParent;
-pub(crate) use workspace::Slot;
 pub use workspace::Workspace;
+pub(crate) use workspace::{Place, Slot};

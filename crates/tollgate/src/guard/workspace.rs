@@ -1,7 +1,6 @@
 //! One gate per workspace: reads share it, a write or anything unsafe has it alone.
 
 use std::{
-    borrow::Cow,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -52,75 +51,85 @@ impl Workspace {
     }
 
     /// A place for a read, where one is free at once.
-    pub(crate) fn enter_now(&self, class: Concurrency) -> Option<Slot<'_>> {
-        (class == Concurrency::ReadOnly && self.inner.gate.share_now())
-            .then(|| Slot { workspace: Cow::Borrowed(self), held: Held::Shared })
-    }
-
-    /// What a body gets that conducts calls of its own: those take the places.
-    pub(crate) fn pass_by(&self) -> Slot<'_> {
-        Slot { workspace: Cow::Borrowed(self), held: Held::Nothing }
+    pub(crate) fn enter_now(&self, class: Concurrency) -> Option<Place> {
+        (class == Concurrency::ReadOnly && self.inner.gate.share_now()).then_some(Place::Shared)
     }
 
     /// Waits for a place. First come, first served, so neither reads nor writes are starved.
-    pub(crate) async fn enter(&self, class: Concurrency) -> Slot<'_> {
-        if let Some(slot) = self.enter_now(class) {
-            return slot;
+    pub(crate) async fn enter(&self, class: Concurrency) -> Place {
+        if let Some(place) = self.enter_now(class) {
+            return place;
         }
         let gate = &self.inner.gate;
         let queue = gate.queue.clone().lock_owned().await;
         if class == Concurrency::ReadOnly {
             // Whoever holds the queue knows that no writer is inside.
             gate.state.fetch_add(1, Ordering::Acquire);
-            return Slot { workspace: Cow::Borrowed(self), held: Held::Shared };
+            return Place::Shared;
         }
         gate.state.fetch_or(WRITER, Ordering::AcqRel);
         // From here on a drop undoes it, also while we still wait for the readers to leave.
-        let slot = Slot { workspace: Cow::Borrowed(self), held: Held::Alone { _queue: queue } };
+        let slot = self.slot(Place::Alone { queue });
         while gate.state.load(Ordering::Acquire) != WRITER {
             gate.left.notified().await;
         }
-        slot
+        slot.into_place()
     }
-}
 
-/// A place in the workspace, held for as long as the body runs.
-#[derive(Debug)]
-pub(crate) struct Slot<'a> {
-    workspace: Cow<'a, Workspace>,
-    held: Held,
-}
-
-impl Slot<'_> {
-    /// The same place, for a body that outlives whoever took it.
-    pub(crate) fn owned(mut self) -> Slot<'static> {
-        let held = std::mem::replace(&mut self.held, Held::Nothing);
-        Slot { workspace: Cow::Owned(self.workspace.clone().into_owned()), held }
+    /// The place, so that it is left when whoever has it ends.
+    pub(crate) fn slot(&self, place: Place) -> Slot {
+        Slot { workspace: self.clone(), place: Some(place) }
     }
-}
 
-#[derive(Debug)]
-enum Held {
-    /// No place: the body takes none itself.
-    Nothing,
-    Shared,
-    // The queue stays locked for as long as the place is held.
-    Alone {
-        _queue: OwnedMutexGuard<()>,
-    },
-}
-
-impl Drop for Slot<'_> {
-    fn drop(&mut self) {
-        let gate = &self.workspace.inner.gate;
-        match self.held {
-            Held::Nothing => {}
-            Held::Alone { .. } => drop(gate.state.fetch_and(!WRITER, Ordering::AcqRel)),
-            Held::Shared => {
+    /// Makes room for others.
+    pub(crate) fn leave(&self, place: Place) {
+        let gate = &self.inner.gate;
+        match place {
+            Place::Nowhere => {}
+            Place::Alone { queue } => {
+                gate.state.fetch_and(!WRITER, Ordering::AcqRel);
+                drop(queue);
+            }
+            Place::Shared => {
                 if gate.state.fetch_sub(1, Ordering::AcqRel) == WRITER + 1 {
                     gate.left.notify_one();
                 }
             }
+        }
+    }
+}
+
+/// A place in a workspace. It is held until it is left: by a call's own end, or by its [`Slot`].
+#[derive(Debug)]
+#[must_use = "a place that nobody leaves is taken for ever"]
+pub(crate) enum Place {
+    /// What a body has that conducts calls of its own: those take the places.
+    Nowhere,
+    Shared,
+    // The queue stays locked for as long as the place is held.
+    Alone {
+        queue: OwnedMutexGuard<()>,
+    },
+}
+
+/// A place that goes with a task, and is left when that ends.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    workspace: Workspace,
+    place: Option<Place>,
+}
+
+impl Slot {
+    /// The place, for somebody else to leave.
+    pub(crate) fn into_place(mut self) -> Place {
+        self.place.take().unwrap_or(Place::Nowhere)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(place) = self.place.take() {
+            self.workspace.leave(place);
         }
     }
 }

@@ -127,9 +127,15 @@ pub struct Verdict {
     pub protected: Option<Protected>,
 }
 
-/// A rule and the place it is written.
+/// A rule and the place it is written. One pointer wide and cheap to clone; read through its [`RuleText`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RuleRef {
+#[serde(transparent)]
+pub struct RuleRef(Arc<RuleText>);
+
+/// What a rule says and where.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RuleText {
     /// The rule, as `deny shell(git push *)`.
     pub text: Arc<str>,
     /// Where it stands, as `tollgate.toml:14` or `--deny`.
@@ -137,6 +143,29 @@ pub struct RuleRef {
     /// In which layer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layer: Option<Layer>,
+    #[serde(skip)]
+    quotes: bool,
+}
+
+impl RuleRef {
+    fn new(text: Arc<str>, source: Arc<str>, layer: Option<Layer>) -> Self {
+        // A rule about whole tools quotes no arguments.
+        let quotes = text.contains('(');
+        Self(Arc::new(RuleText { text, source, layer, quotes }))
+    }
+
+    /// True where the text quotes arguments, and so may hold a secret.
+    pub(crate) fn quotes(&self) -> bool {
+        self.0.quotes
+    }
+}
+
+impl std::ops::Deref for RuleRef {
+    type Target = RuleText;
+
+    fn deref(&self) -> &RuleText {
+        &self.0
+    }
 }
 
 /// What a tool's own `authorize` thinks. It can only tighten what policy decided.

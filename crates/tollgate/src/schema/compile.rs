@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use jsonschema::{PatternOptions, ValidationOptions, Validator};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
@@ -10,6 +11,7 @@ use super::{
     close::{Formats, closed},
     cycle::{Unending, unending},
     explain::{property_names, violations},
+    plain,
     quick::Quick,
     shared::Schema,
 };
@@ -81,10 +83,10 @@ impl Compiled {
         self.validator.is_valid(value)
     }
 
-    /// What stands for the arguments, where one look at their text tells that it is strict JSON the schema accepts.
-    /// `None` tells nothing.
-    pub(crate) fn accepts_text(&self, text: &str) -> Option<Likeness> {
-        self.quick.as_ref()?.accepts(text)
+    /// The arguments as the tool wants them and what stands for them, where one look at their text tells that it is
+    /// strict JSON the schema accepts. `None` tells nothing.
+    pub(crate) fn read<'t, T: Deserialize<'t>>(&self, text: &'t str) -> Option<(T, Likeness)> {
+        plain::read(self.quick.as_ref()?, text)
     }
 
     /// Every violation in words, with its JSON pointer. Empty exactly when the value is accepted.

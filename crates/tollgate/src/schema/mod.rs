@@ -18,6 +18,7 @@ mod cycle;
 mod branching;
 mod close;
 mod quick;
+mod plain;
 mod compile;
 mod explain;
 

@@ -13,21 +13,21 @@ pub(crate) struct Quick {
     most: i64,
     /// The only texts there are.
     words: Option<Box<[Box<str>]>>,
-    items: Option<Box<Quick>>,
-    fields: Box<[Field]>,
+    pub(super) items: Option<Box<Quick>>,
+    pub(super) fields: Box<[Field]>,
     /// A bit for each field that must be there.
-    required: u64,
+    pub(super) required: u64,
 }
 
 #[derive(Debug, Clone)]
-struct Field {
-    name: Box<str>,
-    likeness: Likeness,
-    value: Quick,
+pub(super) struct Field {
+    pub(super) name: Box<str>,
+    pub(super) likeness: Likeness,
+    pub(super) value: Quick,
 }
 
 /// Kinds of values, a bit each.
-type Kinds = u8;
+pub(super) type Kinds = u8;
 
 const KINDS: [(&str, Kinds); 7] = [
     ("null", NULL),
@@ -38,21 +38,19 @@ const KINDS: [(&str, Kinds); 7] = [
     ("array", LIST),
     ("object", OBJECT),
 ];
-const NULL: Kinds = 1;
-const BOOLEAN: Kinds = 2;
+pub(super) const NULL: Kinds = 1;
+pub(super) const BOOLEAN: Kinds = 2;
 const WHOLE: Kinds = 4;
 const BROKEN: Kinds = 8;
 const TEXT: Kinds = 16;
-const LIST: Kinds = 32;
-const OBJECT: Kinds = 64;
+pub(super) const LIST: Kinds = 32;
+pub(super) const OBJECT: Kinds = 64;
 const ANY: Kinds = 127;
 
 /// As many fields as there are bits to remember which have come.
 const MOST_FIELDS: usize = 64;
 /// As deep as plain arguments go: no text that nests deeper than is read at all is taken for one.
 const MOST_LEVELS: usize = 16;
-/// So many digits fit an `i64`, whichever they are.
-const MOST_DIGITS: usize = 18;
 
 impl Quick {
     /// `None` for a schema that asks for more than this can tell.
@@ -96,16 +94,19 @@ impl Quick {
     }
 
     /// True where a value of this kind may stand; words alone are all texts.
-    fn takes(&self, kind: Kinds) -> bool {
+    pub(super) fn takes(&self, kind: Kinds) -> bool {
         self.takes & kind != 0 && self.words.is_none()
     }
 
-    /// What stands for the arguments, where their text is strict JSON that the schema accepts, as far as this can tell.
-    pub(crate) fn accepts(&self, text: &str) -> Option<Likeness> {
-        let mut reader = Reader { text, rest: text.as_bytes() };
-        let first = reader.first()?;
-        let found = reader.value(self, first)?;
-        reader.first().is_none().then_some(found)
+    /// True where this whole number may stand.
+    pub(super) fn takes_whole(&self, number: i64) -> bool {
+        self.takes(WHOLE) && self.least <= number && number <= self.most
+    }
+
+    /// True where this text may stand.
+    pub(super) fn takes_text(&self, text: &str) -> bool {
+        self.takes & TEXT != 0
+            && self.words.as_ref().is_none_or(|words| words.iter().any(|word| **word == *text))
     }
 }
 
@@ -143,140 +144,4 @@ fn required(names: Option<&Value>, fields: &[Field]) -> Option<u64> {
         let at = fields.iter().position(|field| name == &*field.name)?;
         Some(all | 1 << at)
     })
-}
-
-/// Reads a text once, from its beginning. Gives up where something is not plain: an escape, a fraction, a field that is
-/// not named or comes twice.
-struct Reader<'t> {
-    text: &'t str,
-    rest: &'t [u8],
-}
-
-impl<'t> Reader<'t> {
-    /// A value that begins with `first`.
-    fn value(&mut self, quick: &Quick, first: u8) -> Option<Likeness> {
-        match first {
-            b'-' | b'0'..=b'9' if quick.takes(WHOLE) => {
-                let number = self.whole(first)?;
-                (quick.least <= number && number <= quick.most).then(|| Likeness::of_whole(number))
-            }
-            b'"' if quick.takes & TEXT != 0 => {
-                let text = self.string()?;
-                let known = quick.words.as_ref().is_none_or(|words| words.iter().any(|word| **word == *text));
-                known.then(|| Likeness::of_text(text))
-            }
-            b'{' if quick.takes(OBJECT) => self.object(quick),
-            // What nobody describes could hold anything.
-            b'[' if quick.takes(LIST) => self.list(quick.items.as_deref()?),
-            b't' if quick.takes(BOOLEAN) => self.word(b"true", const { Likeness::of_bool(true) }),
-            b'f' if quick.takes(BOOLEAN) => self.word(b"false", const { Likeness::of_bool(false) }),
-            b'n' if quick.takes(NULL) => self.word(b"null", Likeness::NULL),
-            _ => None,
-        }
-    }
-
-    fn object(&mut self, quick: &Quick) -> Option<Likeness> {
-        self.rest = &self.rest[1..];
-        let (mut come, mut all, mut next) = (0_u64, Likeness::EMPTY_OBJECT, 0);
-        let mut first = self.first()?;
-        if first == b'}' {
-            self.rest = &self.rest[1..];
-        } else {
-            loop {
-                let key = if first == b'"' { self.string()? } else { return None };
-                // Most come in the order they are declared in.
-                let at = match quick.fields.get(next) {
-                    Some(field) if *field.name == *key => next,
-                    _ => quick.fields.iter().position(|field| *field.name == *key)?,
-                };
-                next = at + 1;
-                if come & (1 << at) != 0 {
-                    return None;
-                }
-                come |= 1 << at;
-                if self.first()? != b':' {
-                    return None;
-                }
-                self.rest = &self.rest[1..];
-                let field = &quick.fields[at];
-                let begins = self.first()?;
-                all = all.with(field.likeness, self.value(&field.value, begins)?);
-                if self.ends(b'}')? {
-                    break;
-                }
-                first = self.first()?;
-            }
-        }
-        (come & quick.required == quick.required).then_some(all)
-    }
-
-    fn list(&mut self, items: &Quick) -> Option<Likeness> {
-        self.rest = &self.rest[1..];
-        let mut all = Likeness::EMPTY_LIST;
-        if self.first()? == b']' {
-            self.rest = &self.rest[1..];
-            return Some(all);
-        }
-        loop {
-            let first = self.first()?;
-            all = all.then(self.value(items, first)?);
-            if self.ends(b']')? {
-                return Some(all);
-            }
-        }
-    }
-
-    /// Past the comma, or past the end.
-    fn ends(&mut self, end: u8) -> Option<bool> {
-        let found = self.first()?;
-        self.rest = &self.rest[1..];
-        (found == end || found == b',').then_some(found == end)
-    }
-
-    /// A text without escapes, that begins here.
-    fn string(&mut self) -> Option<&'t str> {
-        let inside = &self.rest[1..];
-        let length = inside.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
-        if inside[length] != b'"' {
-            return None;
-        }
-        let from = self.text.len() - inside.len();
-        self.rest = &inside[length + 1..];
-        Some(&self.text[from..from + length])
-    }
-
-    fn whole(&mut self, first: u8) -> Option<i64> {
-        let negative = first == b'-';
-        let digits = if negative { &self.rest[1..] } else { self.rest };
-        let (mut size, mut count) = (0_i64, 0);
-        while let Some(digit @ b'0'..=b'9') = digits.get(count) {
-            if count == MOST_DIGITS {
-                return None;
-            }
-            size = size * 10 + i64::from(digit - b'0');
-            count += 1;
-        }
-        let zero = digits.first() == Some(&b'0');
-        let odd = count == 0 || (zero && (count > 1 || negative));
-        if odd || matches!(digits.get(count), Some(b'.' | b'e' | b'E')) {
-            return None;
-        }
-        self.rest = &digits[count..];
-        Some(if negative { -size } else { size })
-    }
-
-    fn word(&mut self, word: &[u8], found: Likeness) -> Option<Likeness> {
-        self.rest = self.rest.strip_prefix(word)?;
-        Some(found)
-    }
-
-    /// The next byte that is not blank.
-    fn first(&mut self) -> Option<u8> {
-        loop {
-            match *self.rest.first()? {
-                b' ' | b'\n' | b'\r' | b'\t' => self.rest = &self.rest[1..],
-                first => return Some(first),
-            }
-        }
-    }
 }

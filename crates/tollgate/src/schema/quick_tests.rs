@@ -1,10 +1,17 @@
 //! The short way says yes only where the long one does, and finds the same likeness on the way.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
-use super::{compile::Compiled, quick::Quick};
+use super::{compile::Compiled, plain, quick::Quick};
 use crate::json::{Likeness, parse_strict};
+
+fn accepts(quick: &Quick, text: &str) -> Option<Likeness> {
+    plain::read::<IgnoredAny>(quick, text).map(|(_, found)| found)
+}
 
 fn person() -> Value {
     json!({
@@ -31,7 +38,7 @@ fn plain_arguments_are_known_by_one_look_at_their_text() {
         "{\"name\":\"grün 🙂\",\n\t\"tags\":[],\"size\":-12}",
         r#"{"name":"a","kind":"dog","tags":["x",null],"home":{"open":true},"age":150}"#,
     ] {
-        let found = quick.accepts(text).unwrap_or_else(|| panic!("{text}"));
+        let found = accepts(&quick, text).unwrap_or_else(|| panic!("{text}"));
         assert_eq!(found, Likeness::of(&parse_strict(text, 1_000).expect("JSON")), "{text}");
     }
 }
@@ -67,8 +74,85 @@ fn whatever_is_not_plain_is_left_to_the_validator() {
         r#"{"name":"a","home":{"open":true}"#,
         "{\"name\":\"a",
     ] {
-        assert_eq!(quick.accepts(text), None, "{text}");
+        assert_eq!(accepts(&quick, text), None, "{text}");
     }
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Cat,
+    Dog,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Tag(Option<String>);
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Person {
+    name: String,
+    age: Option<u8>,
+    size: Option<f64>,
+    kind: Option<Kind>,
+    #[serde(default)]
+    tags: Vec<Tag>,
+    home: Option<BTreeMap<String, bool>>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Rest {
+    name: char,
+    #[serde(flatten)]
+    rest: BTreeMap<String, Value>,
+}
+
+/// Stops after the first field.
+#[derive(Debug, PartialEq)]
+struct First(String);
+
+impl<'de> Deserialize<'de> for First {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = First;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<First, A::Error> {
+                let first: Option<(String, Value)> = map.next_entry()?;
+                Ok(First(first.map(|(key, _)| key).unwrap_or_default()))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+#[test]
+fn a_type_read_the_short_way_is_what_it_is_read_the_long_way() {
+    let quick = Quick::of(&person()).expect("a plain schema");
+    for text in [
+        r#"{"name":"Ann"}"#,
+        r#"{"size":-12,"name":"a","kind":"dog","tags":["x",null],"home":{"open":true},"age":150}"#,
+        r#"{"name":"a","kind":"cat","tags":[],"home":{"open":false},"size":3}"#,
+    ] {
+        let long: Person = serde_json::from_str(text).expect("a person");
+        assert_eq!(plain::read(&quick, text).map(|(short, _)| short), Some(long), "{text}");
+        let long: Value = serde_json::from_str(text).expect("JSON");
+        assert_eq!(plain::read(&quick, text).map(|(short, _)| short), Some(long), "{text}");
+    }
+    let text = r#"{"name":"a","age":3,"tags":["x"]}"#;
+    let long: Rest = serde_json::from_str(text).expect("the rest");
+    assert_eq!(plain::read(&quick, text).map(|(short, _)| short), Some(long));
+}
+
+#[test]
+fn a_type_that_wants_another_way_or_stops_early_is_left_to_the_long_one() {
+    let quick = Quick::of(&person()).expect("a plain schema");
+    let text = r#"{"name":"a","age":3}"#;
+    assert!(plain::read::<First>(&quick, text).is_none());
+    assert!(plain::read::<BTreeMap<u8, Value>>(&quick, text).is_none());
+    assert!(plain::read::<Box<serde_json::value::RawValue>>(&quick, text).is_none());
+    assert!(plain::read::<Vec<Value>>(&quick, text).is_none());
 }
 
 #[test]
@@ -161,7 +245,7 @@ proptest! {
         let object = json!({"type": "object", "properties": {"a": schema, "b": {"type": "integer"}}});
         let compiled = Compiled::arguments(object).expect("a schema");
         for text in [format!("{{\"a\":{text}}}"), text] {
-            if let Some(likeness) = compiled.accepts_text(&text) {
+            if let Some(likeness) = compiled.read::<IgnoredAny>(&text).map(|(_, likeness)| likeness) {
                 let value = parse_strict(&text, usize::MAX);
                 let value = value.unwrap_or_else(|error| panic!("{text} is no strict JSON: {error}"));
                 prop_assert!(compiled.accepts(&value), "{text}");

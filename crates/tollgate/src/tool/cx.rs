@@ -16,6 +16,7 @@ use super::{
     scope::Scope,
 };
 use crate::{
+    call::Lane,
     event::Progress,
     guard::{Hourglass, Pulse, TraceParent},
     outcome::Redactor,
@@ -29,31 +30,56 @@ use crate::{
 pub struct Cx {
     scope: Arc<Scope>,
     call: CallId,
-    key: OnceLock<IdempotencyKey>,
+    key: Option<IdempotencyKey>,
     attempt: AtomicU32,
-    // The batch's; the run's own where there is no batch.
-    parent: Option<CancellationToken>,
+    // The batch it runs in, where there is one.
+    lane: Lane,
     // Made when first asked for: most quick calls never look at it.
     token: OnceLock<CancellationToken>,
     pulse: Pulse,
-    redactor: Option<Arc<Redactor>>,
+    redactor: Option<Redactor>,
 }
 
 impl Cx {
-    pub(crate) fn new(
-        scope: Arc<Scope>,
-        call: CallId,
-        parent: Option<CancellationToken>,
-        redactor: Option<Arc<Redactor>>,
-    ) -> Self {
-        let (attempt, pulse) = (AtomicU32::new(1), Pulse::default());
-        let (key, token) = (OnceLock::new(), OnceLock::new());
-        Self { scope, call, key, attempt, parent, token, pulse, redactor }
+    pub(crate) fn new(scope: Arc<Scope>, call: CallId) -> Self {
+        Self {
+            scope,
+            call,
+            key: None,
+            attempt: AtomicU32::new(1),
+            lane: Lane::default(),
+            token: OnceLock::new(),
+            pulse: Pulse::default(),
+            redactor: None,
+        }
     }
 
-    /// The key that was claimed for it, before its body runs.
-    pub(crate) fn claimed_under(&self, key: IdempotencyKey) {
-        let _ = self.key.set(key);
+    /// The batch that the call runs in.
+    pub(crate) fn enter(&mut self, lane: Lane) {
+        self.lane = lane;
+    }
+
+    /// The body is about to begin, under the key that was claimed for it.
+    pub(crate) fn begin(&mut self, key: Option<IdempotencyKey>, redactor: Option<Redactor>) {
+        (self.key, self.redactor) = (key, redactor);
+    }
+
+    /// The call is over, and its id goes with its answer.
+    pub(crate) fn take_id(&mut self) -> CallId {
+        std::mem::take(&mut self.call)
+    }
+
+    pub(crate) fn scope(&self) -> &Arc<Scope> {
+        &self.scope
+    }
+
+    pub(crate) fn is_concurrent(&self) -> bool {
+        self.lane.concurrent
+    }
+
+    /// The token that keeps the call from starting.
+    pub(crate) fn until_started(&self) -> &CancellationToken {
+        self.lane.start.as_ref().unwrap_or_else(|| self.scope.run.token())
     }
 
     /// The call's own id.
@@ -63,7 +89,7 @@ impl Cx {
 
     /// The key under which this call takes effect at most once, to be passed on downstream.
     pub fn idempotency_key(&self) -> Option<&IdempotencyKey> {
-        self.key.get()
+        self.key.as_ref()
     }
 
     /// This call's span, to be passed on downstream (`traceparent` in MCP's `_meta` and in HTTP headers).
@@ -134,7 +160,7 @@ impl Deref for Cx {
 
 impl Cx {
     fn parent(&self) -> &CancellationToken {
-        self.parent.as_ref().unwrap_or_else(|| self.scope.run.token())
+        self.lane.body.as_ref().unwrap_or_else(|| self.scope.run.token())
     }
 
     /// Resolves when whoever runs the call stops it. Makes no token of the call's own: most bodies never ask.

@@ -6,12 +6,12 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
-use super::{Args, Cx, Effects, Scope, Tool, ToolSpec};
+use super::{Args, Effects, Scope, Tool, ToolSpec};
 use crate::{
-    call::{Accepted, Invocation, Invoked},
+    call::{Accepted, Errand, Invocation, Invoked},
     guard::caught,
     outcome::{Failure, Output, Refusal},
     policy::Opinion,
@@ -20,20 +20,16 @@ use crate::{
 pub(crate) trait Erased: Send + Sync {
     fn spec(&self) -> ToolSpec;
     fn is_enabled(&self) -> bool;
-    /// Parses arguments, once, and computes what they would do.
+    /// Parses arguments that the schema accepts, once, and computes what they would do.
     fn invoke(&self, scope: &Scope, accepted: Accepted<'_>) -> Result<Invoked, String>;
-    /// The same straight from their text; gives them back where only their value could tell why not.
-    fn invoke_text(&self, scope: &Scope, accepted: Accepted<'_>) -> Result<Invoked, Args>;
+    /// The same straight from their text, held against the schema on the way; gives them back where that cannot tell.
+    fn read(&self, scope: &Scope, written: Accepted<'_>) -> Result<Invoked, Args>;
     fn check<'a>(&'a self, scope: &'a Scope, call: &'a Invocation) -> BoxFuture<'a, Result<(), Refusal>>;
     fn authorize(&self, scope: &Scope, call: &Invocation) -> Opinion;
     /// The body on the caller's own task.
-    fn run_here<'a>(&'a self, cx: &'a Cx, call: &'a Invocation) -> BoxFuture<'a, Result<Output, Failure>>;
+    fn run_here<'a>(&'a self, errand: &'a Errand) -> BoxFuture<'a, Result<Output, Failure>>;
     /// The body for a task of its own.
-    fn run(
-        self: Arc<Self>,
-        cx: Arc<Cx>,
-        call: Arc<Invocation>,
-    ) -> BoxFuture<'static, Result<Output, Failure>>;
+    fn run(self: Arc<Self>, errand: Arc<Errand>) -> BoxFuture<'static, Result<Output, Failure>>;
 }
 
 pub(crate) fn erase(tool: impl Tool) -> Arc<dyn Erased> {
@@ -65,13 +61,21 @@ impl<T: Tool> Erased for Typed<T> {
         Ok(accepted.invoke(args, |args| self.0.effects(scope, args)))
     }
 
-    fn invoke_text(&self, scope: &Scope, accepted: Accepted<'_>) -> Result<Invoked, Args> {
+    fn read(&self, scope: &Scope, written: Accepted<'_>) -> Result<Invoked, Args> {
+        let (schema, text) = (&written.tool.input, written.args.text());
         if takes_any::<T>() {
-            return Ok(accepted.invoke_as_it_is(|args| self.effects_of(scope, args)));
+            return match schema.read::<IgnoredAny>(text) {
+                Some((_, likeness)) => {
+                    Ok(written.like(likeness).invoke_as_it_is(|args| self.effects_of(scope, args)))
+                }
+                None => Err(written.args),
+            };
         }
-        match caught(|| serde_json::from_str(accepted.args.text())) {
-            Ok(Ok(args)) => Ok(accepted.invoke(args, |args| self.0.effects(scope, args))),
-            _ => Err(accepted.args),
+        match caught(|| schema.read(text)) {
+            Ok(Some((args, likeness))) => {
+                Ok(written.like(likeness).invoke(args, |args| self.0.effects(scope, args)))
+            }
+            _ => Err(written.args),
         }
     }
 
@@ -89,22 +93,18 @@ impl<T: Tool> Erased for Typed<T> {
         call.typed().map_or_else(|| Opinion::Deny(mismatch()), |args| self.0.authorize(scope, args))
     }
 
-    fn run_here<'a>(&'a self, cx: &'a Cx, call: &'a Invocation) -> BoxFuture<'a, Result<Output, Failure>> {
-        Box::pin(body(&self.0, cx, call))
+    fn run_here<'a>(&'a self, errand: &'a Errand) -> BoxFuture<'a, Result<Output, Failure>> {
+        Box::pin(body(&self.0, errand))
     }
 
-    fn run(
-        self: Arc<Self>,
-        cx: Arc<Cx>,
-        call: Arc<Invocation>,
-    ) -> BoxFuture<'static, Result<Output, Failure>> {
-        Box::pin(async move { body(&self.0, &cx, &call).await })
+    fn run(self: Arc<Self>, errand: Arc<Errand>) -> BoxFuture<'static, Result<Output, Failure>> {
+        Box::pin(async move { body(&self.0, &errand).await })
     }
 }
 
-async fn body<T: Tool>(tool: &T, cx: &Cx, call: &Invocation) -> Result<Output, Failure> {
-    match call.typed() {
-        Some(args) => tool.run(cx, args).await,
+async fn body<T: Tool>(tool: &T, errand: &Errand) -> Result<Output, Failure> {
+    match errand.invocation().typed() {
+        Some(args) => tool.run(errand.cx(), args).await,
         None => Err(Failure::fatal(mismatch().to_string())),
     }
 }

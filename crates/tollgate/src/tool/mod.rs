@@ -10,6 +10,7 @@ use crate::{
 };
 
 mod name;
+mod memo;
 mod spec;
 mod effects;
 mod peer;
@@ -27,6 +28,7 @@ pub use cx::Cx;
 pub use declared::input_schema;
 pub use effects::{Access, Concurrency, Effects, Part, Resource};
 pub(crate) use erased::{Erased, erase};
+pub(crate) use memo::Owner;
 pub use name::{BadName, CallId, Caller, IdempotencyKey, MAX_NAME, Origin, Route, RunId, ToolId, ToolName};
 pub use peer::{Answers, Peer, PeerFault, PeerRequest, Requests};
 pub use scope::{Isolation, Scope};

@@ -102,12 +102,12 @@ impl Serialize for ToolName {
     }
 }
 
-/// Makes a newtype over shared text: cheap to clone, never a bare `String` in a signature.
+/// Makes a newtype over text behind a pointer: never a bare `String` in a signature.
 macro_rules! text_id {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident($pointer:ident)) => {
         $(#[$doc])*
         #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(Option<Arc<str>>);
+        pub struct $name(Option<$pointer<str>>);
 
         impl $name {
             /// Keeps the text as it is.
@@ -150,24 +150,25 @@ macro_rules! text_id {
 }
 
 text_id!(
-    /// A call's own id, as the provider gave it, or as made for a call that came without.
-    CallId
+    /// A call's own id, as the provider gave it, or as made for a call that came without. It goes with its call from
+    /// hand to hand, so it is not shared.
+    CallId(Box)
 );
 text_id!(
     /// One run of an agent: what budgets, repetition and cancellation are counted by.
-    RunId
+    RunId(Arc)
 );
 text_id!(
     /// Who proposed the call: an agent, a sub-agent, a gateway client.
-    Caller
+    Caller(Arc)
 );
 text_id!(
     /// A named task or phase that exposes a set of tools.
-    Route
+    Route(Arc)
 );
 text_id!(
     /// A key under which a call takes effect at most once.
-    IdempotencyKey
+    IdempotencyKey(Arc)
 );
 
 impl RunId {

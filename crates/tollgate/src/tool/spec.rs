@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     effects::Effects,
+    memo::Memo,
     name::{BadName, Origin, ToolId, ToolName},
 };
 use crate::{guard::RetryPolicy, schema::Schema};
@@ -61,6 +62,8 @@ pub struct ToolSpec {
     /// The most any call of it does, for those who are told before there is a call. Nothing is decided by it: each
     /// call is judged by its own effects.
     pub at_worst: Effects,
+    /// What policy found out about it.
+    pub(crate) judged: Memo,
 }
 
 /// How much of a result the model gets.
@@ -144,6 +147,7 @@ impl ToolSpec {
             conducts: false,
             traced: Vec::new(),
             at_worst: Effects::worst(),
+            judged: Memo::default(),
         })
     }
 

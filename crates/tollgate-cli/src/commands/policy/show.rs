@@ -71,7 +71,7 @@ fn told(config: &Config, rules: &[Rule]) -> String {
 }
 
 fn line(word: &str, rule: &Rule) -> String {
-    let RuleRef { text, source, .. } = rule.reference();
+    let at = rule.reference();
     let reason = rule.reason().map_or(String::new(), |reason| format!("   {reason:?}"));
-    words::entry::<5>(word, &format!("{text}   {source}{reason}"))
+    words::entry::<5>(word, &format!("{}   {}{reason}", at.text, at.source))
 }

@@ -1,22 +1,18 @@
 //! The body itself: tried, and tried again where that is worth it; on a task of its own where it may block.
 
-use std::sync::Arc;
-
 use futures_util::FutureExt;
 use tokio::{sync::oneshot, time::Instant};
 
-use super::{super::validate::Invocation, Guards};
+use super::{super::Base, Guards};
 use crate::{
-    event::{Trail, What},
-    guard::{Contained, Ended, Health, Slot, Spawner, cancellable, drive, later},
+    event::What,
+    guard::{Contained, Ended, Health, Place, Slot, Spawner, cancellable, drive, later},
     outcome::{Failure, FailureKind, Output},
-    tool::Cx,
 };
 
 /// A body with everything it runs on.
 pub(super) struct Body<'a> {
-    pub(super) invocation: &'a Arc<Invocation>,
-    pub(super) cx: &'a Arc<Cx>,
+    pub(super) base: &'a mut Base,
     pub(super) guards: &'a Guards,
 }
 
@@ -24,42 +20,39 @@ pub(super) struct Body<'a> {
 pub(super) struct Ending(pub(super) Result<Output, Failure>, pub(super) Health);
 
 impl Body<'_> {
-    /// Runs it to its end.
-    pub(super) async fn run(&self, slot: Slot<'_>, trail: &mut Trail) -> Ending {
+    /// Runs it to its end, in the call's place. Leaves the place, unless the body still runs and keeps it.
+    pub(super) async fn run(mut self) -> Ending {
         let mut until = None;
-        trail.note_brief(|| What::Started { attempt: 1 });
-        trail.note_brief(|| What::begins_or_ends(0.0));
-        let (ending, kept) = self.attempt(slot, &mut until, trail).await;
-        match &ending.0 {
-            Err(failure)
-                if failure.kind == FailureKind::Retryable && self.invocation.tool.spec.retry.attempts > 1 =>
-            {
-                self.retry(ending, (kept, until), trail).boxed().await
-            }
-            _ => ending,
+        let mut steps = self.base.steps();
+        steps.note_brief(|| What::Started { attempt: 1 });
+        steps.note_brief(|| What::begins_or_ends(0.0));
+        let mut ending = self.attempt(&mut until).await;
+        if let Err(failure) = &ending.0
+            && failure.kind == FailureKind::Retryable
+            && self.base.invocation().tool.spec.retry.attempts > 1
+        {
+            ending = self.retry(ending, until).boxed().await;
         }
+        self.base.leave();
+        ending
     }
 
     /// Tries again for as long as it is worth it.
-    async fn retry(
-        &self,
-        first: Ending,
-        (mut kept, mut until): (Option<Slot<'_>>, Option<Instant>),
-        trail: &mut Trail,
-    ) -> Ending {
-        let spec = &self.invocation.tool.spec;
-        let cx = self.cx;
+    async fn retry(&mut self, first: Ending, mut until: Option<Instant>) -> Ending {
         let mut ending = first;
         loop {
             let Err(failure) = &ending.0 else { return ending };
             if failure.kind != FailureKind::Retryable {
                 return ending;
             }
+            let (cx, spec) = (self.base.cx(), &self.base.invocation().tool.spec);
             let Some(wait) = spec.retry.wait_after(cx.attempt(), failure.retry_after) else {
                 return ending;
             };
             // A body that still holds its place cannot be started a second time beside itself.
-            let Some(slot) = kept else { return ending };
+            if self.base.place.is_none() {
+                return ending;
+            }
             let deadline = *until.get_or_insert_with(|| later(Instant::now(), spec.timeouts.total));
             if later(Instant::now(), wait) >= deadline {
                 return ending;
@@ -68,43 +61,55 @@ impl Body<'_> {
                 return ending;
             }
             let attempt = cx.next_attempt();
-            trail.note(|| What::Started { attempt });
-            (ending, kept) = self.attempt(slot, &mut until, trail).await;
+            self.base.steps().note(|| What::Started { attempt });
+            ending = self.attempt(&mut until).await;
         }
     }
 
-    /// One try. Gives the place back unless the body still runs and keeps it.
-    async fn attempt<'s>(
-        &self,
-        slot: Slot<'s>,
-        until: &mut Option<Instant>,
-        trail: &mut Trail,
-    ) -> (Ending, Option<Slot<'s>>) {
-        let tool = &self.invocation.tool;
-        let cx = self.cx;
-        let (ended, slot) = match &self.guards.spawner {
-            Some(spawner) if !tool.spec.inline => {
-                let body = tool.tool.clone().run(cx.clone(), self.invocation.clone());
-                let mut remote = spawn(&**spawner, Contained::new(body), slot.owned());
-                match drive(&mut remote, cx, &tool.spec.timeouts, until, trail).await {
-                    Ended::Done(Ok((result, slot))) => (Ended::Done(result), Some(slot)),
-                    // The task is gone without an answer: its runtime is shutting down.
-                    Ended::Done(Err(_)) | Ended::Cancelled => (Ended::Cancelled, None),
-                    Ended::Late(late) => (Ended::Late(late), None),
-                }
-            }
-            _ => {
-                let mut body = Contained::new(tool.tool.run_here(cx, self.invocation));
-                (drive(&mut body, cx, &tool.spec.timeouts, until, trail).await, Some(slot))
-            }
+    /// One try.
+    async fn attempt(&mut self, until: &mut Option<Instant>) -> Ending {
+        let apart = self.guards.spawner.as_ref().filter(|_| !self.base.invocation().tool.spec.inline);
+        let ended = match apart {
+            Some(spawner) => self.apart(&**spawner, until).await,
+            None => self.here(until).await,
         };
-        (self.ending(ended), slot)
+        self.ending(ended)
+    }
+
+    /// On the caller's own task.
+    async fn here(&mut self, until: &mut Option<Instant>) -> Ended<Ran> {
+        let Base { errand, tool, trail, .. } = &mut *self.base;
+        let mut steps = trail.about(errand.about(tool.as_ref()));
+        let registered = &errand.invocation().tool;
+        let mut body = Contained::new(registered.tool.run_here(errand));
+        drive(&mut body, errand.cx(), &registered.spec.timeouts, until, &mut steps).await
+    }
+
+    /// On a task of its own. The place goes along, and comes back where the body ended.
+    async fn apart(&mut self, spawner: &dyn Spawner, until: &mut Option<Instant>) -> Ended<Ran> {
+        let place = self.base.place.take().unwrap_or(Place::Nowhere);
+        let slot = self.base.scope().workspace.slot(place);
+        let shared = self.base.errand.share();
+        let Base { errand, tool, trail, place, .. } = &mut *self.base;
+        let mut steps = trail.about(errand.about(tool.as_ref()));
+        let registered = &errand.invocation().tool;
+        let body = Contained::new(registered.tool.clone().run(shared));
+        let mut remote = spawn(spawner, body, slot);
+        match drive(&mut remote, errand.cx(), &registered.spec.timeouts, until, &mut steps).await {
+            Ended::Done(Ok((result, slot))) => {
+                *place = Some(slot.into_place());
+                Ended::Done(result)
+            }
+            // The task is gone without an answer: its runtime is shutting down.
+            Ended::Done(Err(_)) | Ended::Cancelled => Ended::Cancelled,
+            Ended::Late(late) => Ended::Late(late),
+        }
     }
 
     fn ending(&self, ended: Ended<Ran>) -> Ending {
         // A stopped write may or may not have happened; only a stopped read is safe to repeat.
         let stopped = |message: String| {
-            if self.invocation.effects.read_only {
+            if self.base.invocation().effects.read_only {
                 return Failure::retryable(message);
             }
             Failure::unknown(message)
@@ -116,7 +121,7 @@ impl Body<'_> {
                 let health = match failure.kind {
                     FailureKind::Fatal => Health::Well,
                     // It ended because it was told to: nobody's failure.
-                    _ if self.cx.is_stopped() => Health::Untold,
+                    _ if self.base.cx().is_stopped() => Health::Untold,
                     _ => Health::Sick,
                 };
                 Ending(Err(failure), health)
@@ -143,8 +148,8 @@ type Ran = Result<Result<Output, Failure>, String>;
 fn spawn(
     spawner: &dyn Spawner,
     body: Contained<'static, Result<Output, Failure>>,
-    slot: Slot<'static>,
-) -> oneshot::Receiver<(Ran, Slot<'static>)> {
+    slot: Slot,
+) -> oneshot::Receiver<(Ran, Slot)> {
     let (mut answer, remote) = oneshot::channel();
     spawner.spawn(Box::pin(async move {
         let result = tokio::select! {

@@ -1,7 +1,5 @@
 //! What a body gave back: held against the tool's own schema, and secrets taken out, before anyone sees it.
 
-use std::sync::Arc;
-
 use futures_util::FutureExt;
 
 use super::{
@@ -17,7 +15,7 @@ use crate::{
 /// never shown as it was.
 pub(super) async fn redact(
     outcome: &mut Outcome,
-    redactor: &Arc<Redactor>,
+    redactor: &Redactor,
     guards: &Guards,
     invocation: &Invocation,
 ) {

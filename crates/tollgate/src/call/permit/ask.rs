@@ -8,7 +8,7 @@ use super::{
         check::denied,
         execute::{Guards, cancelled},
     },
-    Permit, opinion, told,
+    Permit, opinion, told_rule,
 };
 use crate::{
     event::What,
@@ -29,29 +29,31 @@ pub(super) async fn ask(
 ) -> Result<Permit, Refusal> {
     // Where the tool itself wants a person, no rule can answer for one.
     let by_rules = matches!(opinion(base), Opinion::Abstain);
-    let invocation = base.invocation().clone();
     let changes = if by_rules { caught(|| policy.changed()).ok().flatten() } else { None };
-    let token = base.lane.until_started(&base.scope);
+    let Base { errand, tool, trail, purpose, .. } = base;
+    let (cx, invocation) = (errand.cx(), errand.invocation());
+    let mut steps = trail.about(errand.about(tool.as_ref()));
+    let token = cx.until_started();
     if token.is_cancelled() {
         return Err(cancelled());
     }
-    let (query, rule) = (invocation.query(&base.scope), verdict.rule);
+    let (query, rule) = (invocation.query(cx), verdict.rule);
     let reason = verdict.reason.unwrap_or_else(|| "a rule asks about it".into());
     let digest = Digest::of(&query);
-    if base.scope.approvals.take(&digest) {
+    if cx.approvals.take(&digest) {
         return Ok(Permit::by_word("an earlier approval of exactly this call"));
     }
-    base.trail.note(|| What::Asked { rule: rule.as_ref().map(|rule| told(&rule.text, guards)) });
-    base.trail.flush();
+    steps.note(|| What::Asked { rule: rule.as_ref().map(|rule| told_rule(rule, guards)) });
+    steps.flush();
     let question = Question {
-        call: &base.id,
+        call: cx.call_id(),
         tool: query.tool,
         args: query.args.value(),
         effects: query.effects,
         scope: query.scope,
         rule: rule.clone(),
         reason,
-        purpose: base.purpose.as_deref(),
+        purpose: purpose.as_deref(),
         digest: digest.clone(),
     };
     // The person may take any time; only a cancellation, or an answer to another question, ends the wait.
@@ -74,7 +76,7 @@ pub(super) async fn ask(
         None => return Err(cancelled()),
     };
     let mut remember = |stance, grant| {
-        let remembered = caught(|| match base.scope.agent.as_deref() {
+        let remembered = caught(|| match cx.agent.as_deref() {
             Some(agent) => policy.remember_for(agent, stance, grant),
             None => policy.remember(stance, grant),
         });
@@ -86,7 +88,7 @@ pub(super) async fn ask(
             }
             Err(panic) => panic,
         };
-        base.trail.note(|| What::Fault { message: why.into() });
+        steps.note(|| What::Fault { message: why.into() });
     };
     match said {
         Said::Decided(verdict) if verdict.decision == Decision::Deny => {

@@ -1,6 +1,6 @@
 //! Secrets leave a tool's answer before model, ledger, log and screen see it. What kind is said, never what it was.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use serde_json::Value;
 
@@ -19,8 +19,12 @@ pub use stream::RedactStream;
 /// It takes the sure cases. What has no known form, no telling name and was not marked is not recognised.
 #[derive(Clone, Default)]
 pub struct Redactor {
-    marked: Vec<(Box<str>, Box<str>)>,
+    // Shared by every clone; most look for no value of their own, and cost nothing to clone.
+    marked: Option<Arc<Vec<Marked>>>,
 }
+
+/// A value that is a secret, and what it is called.
+type Marked = (Box<str>, Box<str>);
 
 /// A secret that was found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,9 +47,10 @@ impl Redactor {
     #[must_use]
     pub fn marking(mut self, name: &str, value: &str) -> Self {
         if value.len() >= SHORTEST_MARKED {
-            self.marked.push((name.into(), value.into()));
+            let marked = Arc::make_mut(self.marked.get_or_insert_default());
+            marked.push((name.into(), value.into()));
             // The longest first, so that one value inside another does not leave the rest of it behind.
-            self.marked.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
+            marked.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
         }
         self
     }
@@ -166,10 +171,14 @@ impl Redactor {
         items.iter_mut().for_each(|item| self.value(item));
     }
 
+    fn marked(&self) -> &[Marked] {
+        self.marked.as_ref().map_or(&[], |marked| marked)
+    }
+
     /// Every secret, in order, none inside another.
     pub(crate) fn spans(&self, text: &str) -> Vec<Span> {
         let mut spans = Vec::new();
-        for (name, value) in &self.marked {
+        for (name, value) in self.marked() {
             let kind = || Cow::Owned(format!("value of {name}"));
             spans.extend(text.match_indices(&**value).map(|(from, found)| Span {
                 from,
@@ -196,6 +205,6 @@ impl Redactor {
 
 impl std::fmt::Debug for Redactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Redactor").field("marked", &self.marked.len()).finish()
+        f.debug_struct("Redactor").field("marked", &self.marked().len()).finish()
     }
 }

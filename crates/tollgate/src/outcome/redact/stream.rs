@@ -39,7 +39,7 @@ impl RedactStream {
     /// never inside something that was found or a key block that has not ended.
     fn safe(&self) -> usize {
         let text = &self.held;
-        let longest_marked = self.redactor.marked.iter().map(|(_, value)| value.len()).max().unwrap_or(0);
+        let longest_marked = self.redactor.marked().iter().map(|(_, value)| value.len()).max().unwrap_or(0);
         let most = text.len().saturating_sub(longest_marked);
         let mut lines = text.rmatch_indices('\n').map(|(at, _)| at + 1).skip(1);
         let mut safe = match lines.find(|at| *at <= most) {

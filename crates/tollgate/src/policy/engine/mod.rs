@@ -11,7 +11,7 @@ use super::{
     Decision, Protected, Query, Rule, RuleRef, Verdict, default_verdict, lexical_path,
     rule::{Layer, Located, Stance, Touch},
 };
-use crate::tool::{Resource, ToolId, ToolSpec};
+use crate::tool::{Owner, Resource, ToolId, ToolSpec};
 
 mod hits;
 mod prepared;
@@ -33,7 +33,9 @@ pub(crate) struct Engine {
     named: Named,
     touched: Touched,
     denies: bool,
-    // What the rules say of a tool before its arguments are known, looked up once per tool.
+    // What the rules say of a tool before its arguments are known, looked up once per tool. It is kept with the tool,
+    // and here where the tool keeps another engine's.
+    owner: Owner,
     prepared: RwLock<std::collections::HashMap<ToolId, Arc<Prepared>, RandomState>>,
 }
 
@@ -44,6 +46,7 @@ impl Engine {
             named: Named::new(&rules),
             touched: Touched::new(&rules),
             denies: rules.iter().any(|rule| rule.stance == Stance::Deny),
+            owner: Owner::new(),
             prepared: RwLock::default(),
             rules,
         }
@@ -192,12 +195,16 @@ impl Engine {
     }
 
     fn with_prepared<T>(&self, tool: &ToolSpec, look: impl FnOnce(&Prepared) -> T) -> T {
+        let prepare = || Arc::new(Prepared::new(&self.rules, &self.named, tool));
+        if let Some(known) = tool.judged.of(self.owner, prepare) {
+            return look(known);
+        }
         let prepared = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = prepared.get(&tool.id) {
             return look(known);
         }
         drop(prepared);
-        let made = Arc::new(Prepared::new(&self.rules, &self.named, tool));
+        let made = prepare();
         let mut prepared = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
         prepared.insert(tool.id.clone(), made.clone());
         drop(prepared);

@@ -135,12 +135,8 @@ impl Rule {
 
     /// The rule with its stance and its place.
     pub fn reference(&self) -> RuleRef {
-        let verb = self.stance.verb();
-        RuleRef {
-            text: format!("{verb} {}", self.text).into(),
-            source: self.source.clone(),
-            layer: Some(self.layer),
-        }
+        let text = format!("{} {}", self.stance.verb(), self.text);
+        RuleRef::new(text.into(), self.source.clone(), Some(self.layer))
     }
 
     /// The same rule in this layer, written at this place.

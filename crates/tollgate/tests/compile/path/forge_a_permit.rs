@@ -2,8 +2,8 @@
 
 use tollgate::call::Permit;
 
-fn forge() -> Permit {
-    Permit { by: "me".into() }
+fn forge(other: Permit) -> Permit {
+    Permit { ..other }
 }
 
 fn main() {}
