@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    call::{Call, Guards, Passed, Proposed, Records, Refused, Validated},
+    call::{Call, Guards, Passed, Proposed, Records, Refused, Soon, Validated},
     catalog::Snapshot,
     guard::caught,
     hook::Hooks,
@@ -50,10 +50,14 @@ impl Pipeline {
     }
 
     /// The same, with kept results that the arguments refer to read beforehand: not on this thread.
-    pub(crate) async fn begin_fetched(&self, call: Call<Proposed>) -> Result<Call<Validated>, Refused> {
-        let Some(fetching) = self.records.fetching(&call) else { return self.begin(call) };
-        let fetched = fetching.await;
-        call.resolve(&self.snapshot)?.validate(fetched.as_ref().unwrap_or(&self.records))
+    pub(crate) fn begin_fetched(&self, call: Call<Proposed>) -> Soon<'_, Result<Call<Validated>, Refused>> {
+        if !self.records.are_referred_to(&call) {
+            return Soon::now(self.begin(call));
+        }
+        Soon::later(async move {
+            let fetched = self.records.fetched_for(&call).await;
+            call.resolve(&self.snapshot)?.validate(fetched.as_ref().unwrap_or(&self.records))
+        })
     }
 
     /// The rest of the path, for a call in a batch of class `within`.

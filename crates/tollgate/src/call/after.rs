@@ -1,8 +1,6 @@
 //! Phase 6: hooks have seen the outcome of every execution. A result is never lost here.
 
-use futures_util::FutureExt;
-
-use super::{Call, before::hooked, execute::Executed};
+use super::{Call, Soon, before::hooked, execute::Executed};
 use crate::{
     event::What,
     guard::{Guarded, guarded},
@@ -18,12 +16,12 @@ pub struct Finished {
 impl Call<Executed> {
     /// Asks each matching hook. Where a gate fails, the output is withheld: an unredacted one does not pass
     /// because the redaction crashed. The call stays answered.
-    pub async fn after(mut self, hooks: &Hooks) -> Call<Finished> {
+    pub fn after(mut self, hooks: &Hooks) -> Soon<'_, Call<Finished>> {
         if hooks.is_empty() || self.state.answer.replayed {
             self.base.steps().note_brief(|| What::After);
-            return self.with(|executed| Finished { answer: executed.answer });
+            return Soon::now(self.with(|executed| Finished { answer: executed.answer }));
         }
-        self.show_hooks(hooks).boxed().await
+        Soon::later(self.show_hooks(hooks))
     }
 
     async fn show_hooks(self, hooks: &Hooks) -> Call<Finished> {

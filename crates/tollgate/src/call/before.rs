@@ -1,9 +1,8 @@
 //! Phase 3: hooks have looked. They may add a word for the model, rewrite the input, or block.
 
-use futures_util::FutureExt;
 use serde_json::Value;
 
-use super::{Base, Call, Proposed, Refused, check::Checked, validate::Invocation};
+use super::{Base, Call, Proposed, Refused, Soon, check::Checked, validate::Invocation};
 use crate::{
     event::What,
     guard::{Guarded, guarded},
@@ -31,12 +30,12 @@ pub const MAX_REWRITES: u32 = 3;
 
 impl Call<Checked> {
     /// Asks each matching hook in order. A gate that fails blocks; an observer that fails is noted.
-    pub async fn before(mut self, hooks: &Hooks) -> Result<Passed, Refused> {
+    pub fn before(mut self, hooks: &Hooks) -> Soon<'_, Result<Passed, Refused>> {
         if hooks.is_empty() {
             self.base.steps().note_brief(|| What::Prepared);
-            return Ok(Passed::Ready(self.with(|_| Prepared { _earned: () })));
+            return Soon::now(Ok(Passed::Ready(self.with(|_| Prepared { _earned: () }))));
         }
-        self.ask_hooks(hooks).boxed().await
+        Soon::later(self.ask_hooks(hooks))
     }
 
     async fn ask_hooks(self, hooks: &Hooks) -> Result<Passed, Refused> {

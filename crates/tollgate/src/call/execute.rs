@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use self::{
     body::{Body, Ending},
-    output::{chain, checked_output, redact},
+    output::{chain, checked_output, is_long, redact_apart},
 };
 use super::{Call, Refused, permit::Permitted, validate::Invocation};
 use crate::{
@@ -83,10 +83,16 @@ impl Call<Permitted> {
     pub async fn execute(self, guards: &Guards) -> Result<Call<Executed>, Refused> {
         let Call { mut base, .. } = self;
         let Some(permit) = base.permit.take() else { return Err(base.refuse(Phase::Execute, unpermitted())) };
-        let reservation = match reserved(&base).await {
-            Ok(reservation) => reservation,
-            Err(refusal) => return Err(base.refuse(Phase::Execute, refusal)),
-        };
+        if let Some(refusal) = stopped(&base) {
+            return Err(base.refuse(Phase::Execute, refusal));
+        }
+        let mut reservation = None;
+        if base.scope().run.purse().is_limited() {
+            match reserved(&base).boxed().await {
+                Ok(counted) => reservation = Some(counted),
+                Err(refusal) => return Err(base.refuse(Phase::Execute, refusal)),
+            }
+        }
         if !base.needs_claim(base.invocation()) {
             base.place = at_once(base.scope(), base.invocation());
         }
@@ -110,11 +116,13 @@ impl Call<Permitted> {
         if let Some(reservation) = reservation {
             reservation.keep();
         }
+        // No body has begun, so nobody else holds its errand.
+        let Some(errand) = base.errand.own() else {
+            return Err(base.refuse(Phase::Execute, unpermitted()));
+        };
+        errand.cx.begin(key, guards.redactor.clone());
         // The permit is used up here: what follows is the one run it stands for.
         base.by = Some(permit.used());
-        if let Some(errand) = base.errand.own() {
-            errand.cx.begin(key, guards.redactor.clone());
-        }
         let (began, probe) = (base.scope().run.purse().is_limited().then(Instant::now), base.probe.take());
         let Ending(result, health) = Body { base: &mut base, guards }.run().await;
         if let Some(began) = began {
@@ -127,7 +135,11 @@ impl Call<Permitted> {
         let mut answer = base.answer(base.invocation().tool.label.clone(), outcome, Phase::Execute);
         answer.attempts = base.cx().attempt();
         if let Some(redactor) = &guards.redactor {
-            redact(&mut answer.outcome, redactor, guards, invocation).await;
+            if guards.spawner.is_some() && is_long(&answer.outcome) {
+                redact_apart(&mut answer.outcome, redactor, guards, invocation).boxed().await;
+            } else {
+                redactor.outcome(&mut answer.outcome);
+            }
         }
         if let Outcome::Ok(_) = answer.outcome {
             base.steps().note_brief(|| What::begins_or_ends(1.0));
@@ -138,19 +150,17 @@ impl Call<Permitted> {
     }
 }
 
-/// Counts a call that nothing stops any more, where somebody counts.
-async fn reserved(base: &super::Base) -> Result<Option<Reservation>, Refusal> {
-    let invocation = base.invocation();
+/// Why a call does not start any more, or never could.
+fn stopped(base: &super::Base) -> Option<Refusal> {
     if base.cx().until_started().is_cancelled() {
-        return Err(cancelled());
+        return Some(cancelled());
     }
-    if let Some(refusal) = missing_key(invocation, base) {
-        return Err(refusal);
-    }
-    if !base.scope().run.purse().is_limited() {
-        return Ok(None);
-    }
-    Purse::reserve(&base.scope().run, &invocation.tool.spec.id.name).boxed().await.map(Some)
+    missing_key(base.invocation(), base)
+}
+
+/// Counts a call that nothing stops any more.
+async fn reserved(base: &super::Base) -> Result<Reservation, Refusal> {
+    Purse::reserve(&base.scope().run, &base.invocation().tool.spec.id.name).await
 }
 
 /// A place for a read, where one is free at once.

@@ -16,6 +16,7 @@ use crate::{
 };
 
 mod errand;
+mod soon;
 mod proposed;
 mod resolve;
 mod validate;
@@ -39,6 +40,7 @@ pub use permit::{Permit, Permitted};
 pub use proposed::{Proposed, RawInput};
 pub use resolve::Resolved;
 pub use settle::Records;
+pub use soon::Soon;
 pub(crate) use validate::{Accepted, Invoked};
 pub use validate::{Invocation, MAX_INPUT_BYTES, Validated};
 
@@ -150,6 +152,7 @@ impl Base {
         }
     }
 
+    #[cold]
     fn refuse(mut self: Box<Self>, phase: Phase, refusal: Refusal) -> Refused {
         // Whoever would have tried a breaker makes room for the next one at once, not when its end is written. So does
         // whoever has a place.
@@ -159,6 +162,7 @@ impl Base {
         Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: None }))
     }
 
+    #[cold]
     fn refuse_text(
         mut self: Box<Self>,
         tool: Arc<str>,

@@ -2,10 +2,8 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use futures_util::FutureExt;
-
 use super::{
-    Call, Refused,
+    Base, Call, Refused, Soon,
     before::Prepared,
     check::{denied, policy_says},
     execute::Guards,
@@ -76,44 +74,49 @@ impl Permit {
 impl Call<Prepared> {
     /// Admission first: nobody is asked about a call that could not run. Then policy, the tool's own opinion,
     /// and a person, on the final arguments.
-    pub async fn permit(
+    pub fn permit<'a>(
         self,
-        policy: &dyn Policy,
-        approver: &dyn Approver,
-        guards: &Guards,
-    ) -> Result<Call<Permitted>, Refused> {
+        policy: &'a dyn Policy,
+        approver: &'a dyn Approver,
+        guards: &'a Guards,
+    ) -> Soon<'a, Result<Call<Permitted>, Refused>> {
         let Call { mut base, .. } = self;
         base.ticket = noted(base.invocation(), &base, guards);
-        let admitted = admit(base.invocation(), &base, &guards.breakers).and_then(|probe| {
-            let scope = base.scope();
-            scope.run.window().admit(scope.turn, || same_call(base.invocation())).map(|()| probe)
-        });
-        let judged = admitted.and_then(|probe| {
-            base.probe = probe;
-            judge(&mut base, policy)
-        });
-        let decided = match judged {
-            Ok(verdict) if verdict.decision == Decision::Allow => Ok(Permit::of(verdict)),
-            Ok(verdict) => ask::ask(&mut base, verdict, (policy, approver, guards)).boxed().await,
-            Err(refusal) => Err(refusal),
-        };
-        match decided {
-            Ok(permit) => {
-                if let Some(ticket) = base.ticket {
-                    let run = base.scope().run.id();
-                    let _ = caught(|| guards.ledger.decide(ticket, run, permit.by()));
-                }
-                base.steps().note(|| What::Permitted { by: told(&permit.by, guards) });
-                base.permit = Some(permit);
-                Ok(Call { base, state: Permitted { _earned: () } })
+        match admitted(&mut base, guards).and_then(|()| judge(&mut base, policy)) {
+            Ok(verdict) if verdict.decision == Decision::Allow => {
+                Soon::now(Ok(permitted(base, Permit::of(verdict), guards)))
             }
-            Err(refusal) => Err(base.refuse(Phase::Permit, refusal)),
+            Ok(verdict) => Soon::later(async move {
+                match ask::ask(&mut base, verdict, (policy, approver, guards)).await {
+                    Ok(permit) => Ok(permitted(base, permit, guards)),
+                    Err(refusal) => Err(base.refuse(Phase::Permit, refusal)),
+                }
+            }),
+            Err(refusal) => Soon::now(Err(base.refuse(Phase::Permit, refusal))),
         }
     }
 }
 
+/// The permit goes to the arguments it was given for, and everyone who writes down or watches is told.
+fn permitted(mut base: Box<Base>, permit: Permit, guards: &Guards) -> Call<Permitted> {
+    if let Some(ticket) = base.ticket {
+        let run = base.scope().run.id();
+        let _ = caught(|| guards.ledger.decide(ticket, run, permit.by()));
+    }
+    base.steps().note(|| What::Permitted { by: told(&permit.by, guards) });
+    base.permit = Some(permit);
+    Call { base, state: Permitted { _earned: () } }
+}
+
+/// Whether the call could run at all; from here on it may be the one that tries a breaker.
+fn admitted(base: &mut Base, guards: &Guards) -> Result<(), Refusal> {
+    base.probe = admit(base.invocation(), base, &guards.breakers)?;
+    let scope = base.scope();
+    scope.run.window().admit(scope.turn, || same_call(base.invocation()))
+}
+
 /// Tells the ledger of a call that will need a claim. Nothing depends on it yet: the claim itself decides.
-fn noted(invocation: &Invocation, base: &super::Base, guards: &Guards) -> Option<Ticket> {
+fn noted(invocation: &Invocation, base: &Base, guards: &Guards) -> Option<Ticket> {
     if !base.needs_claim(invocation) {
         return None;
     }
@@ -123,7 +126,7 @@ fn noted(invocation: &Invocation, base: &super::Base, guards: &Guards) -> Option
 
 fn admit(
     invocation: &Invocation,
-    base: &super::Base,
+    base: &Base,
     breakers: &Arc<Breakers>,
 ) -> Result<Option<Box<Probe>>, Refusal> {
     let (spec, scope) = (&invocation.tool.spec, base.scope());
@@ -164,7 +167,7 @@ impl Call<super::Checked> {
 pub(crate) type Foreseen = (Arc<str>, (crate::tool::CallId, Verdict));
 
 /// Policy and the tool's own opinion, the stricter of the two. A deny is a refusal already.
-fn judge(base: &mut super::Base, policy: &dyn Policy) -> Result<Verdict, Refusal> {
+fn judge(base: &mut Base, policy: &dyn Policy) -> Result<Verdict, Refusal> {
     let opinion = opinion(base);
     let invocation = base.invocation();
     let verdict = policy_says(|| policy.decide(&invocation.query(base.scope())))?;
@@ -179,7 +182,7 @@ fn judge(base: &mut super::Base, policy: &dyn Policy) -> Result<Verdict, Refusal
 }
 
 /// The tool's own view; one that fails has said no.
-fn opinion(base: &mut super::Base) -> Opinion {
+fn opinion(base: &mut Base) -> Opinion {
     let invocation = base.invocation();
     let opinion = caught(|| invocation.tool.tool.authorize(base.scope(), invocation));
     opinion.unwrap_or_else(|panic| {

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::FutureExt;
 
-use super::{Base, Call, Proposed, RawInput, Refused, Stopped, after::Finished};
+use super::{Base, Call, Proposed, RawInput, Refused, Soon, Stopped, after::Finished};
 use crate::{
     event::{About, Steps, What},
-    guard::{Contained, End, Ledger, Spawner, Written, off_thread},
+    guard::{Contained, End, Fence, Ledger, Spawner, Written as InLedger, off_thread},
     outcome::{
         Answer, Fetched, Item, Label, Offloaded, Outcome, Output, Phase, Preview, ResultStore, Settled,
         Trust, exceeds, grows_beyond, neutralise, preview_of, visible,
@@ -27,13 +27,16 @@ pub struct Records {
 }
 
 impl Records {
-    /// Gets what the call's arguments refer to: the same, with that at hand. `None` where they refer to nothing.
-    pub(crate) fn fetching<'a>(&'a self, call: &'a Call<Proposed>) -> Option<BoxFuture<'a, Option<Self>>> {
+    /// True where the call's arguments may refer to a kept result.
+    pub(crate) fn are_referred_to(&self, call: &Call<Proposed>) -> bool {
+        self.results.is_some() && call.base.may_refer(call.state.input.as_str())
+    }
+
+    /// The same, with what the call's arguments refer to at hand; `None` where they refer to nothing.
+    pub(crate) async fn fetched_for(&self, call: &Call<Proposed>) -> Option<Self> {
         let (text, caller) = (call.state.input.as_str(), &call.base.scope().caller);
-        let store = self.results.as_ref().filter(|_| call.base.may_refer(text))?;
-        let fetched = Fetched::of(text, caller, store, self.spawner.as_deref());
-        let with = |fetched| Self { results: Some(Arc::new(fetched)), ..self.clone() };
-        Some(fetched.map(move |fetched| fetched.map(with)).boxed())
+        let fetched = Fetched::of(text, caller, self.results.as_ref()?, self.spawner.as_deref()).await?;
+        Some(Self { results: Some(Arc::new(fetched)), ..self.clone() })
     }
 }
 
@@ -45,32 +48,44 @@ pub(super) const BIG: usize = 256 << 10;
 
 impl Call<Finished> {
     /// Gives the call its one answer.
-    pub async fn settle(self, records: &Records) -> Settled {
+    pub fn settle(self, records: &Records) -> Soon<'_, Settled> {
         let Call { mut base, state: Finished { mut answer } } = self;
         let invocation = base.invocation();
         answer.trust = answer.trust.worse(trust_of(invocation, &answer.outcome));
+        let limit = fitting(invocation.tool.spec.max_result, base.scope().window);
         // An answer that was given before was made to fit then.
+        let too_long = !answer.replayed && is_too_long(&answer.outcome, limit);
+        if too_long || base.is_written(records) {
+            return Soon::later(base.settle_later(answer, limit, records));
+        }
         if !answer.replayed {
-            let limit = fitting(invocation.tool.spec.max_result, base.scope().window);
-            fit(&mut answer, limit, &mut base, records).await;
+            make_harmless(&mut answer, limit);
         }
-        let settled = base.record(None, answer, records).await;
-        // Only now: whoever goes away while the end is being written leaves a claim that is given up.
-        if let Some(claim) = &mut base.claim {
-            claim.close();
-        }
-        settled
+        Soon::now(base.end(answer, Written::No))
     }
 }
 
 impl Refused {
     /// Gives the refused call its one answer.
-    pub async fn settle(self, records: &Records) -> Settled {
+    pub fn settle(self, records: &Records) -> Soon<'_, Settled> {
         let Stopped { mut base, tool, phase, refusal, asked } = *self.0;
-        let settled = base.answer(tool, Outcome::Refused(refusal), phase);
         // It holds no claim, and nobody's word let it run.
-        base.record(asked, settled, records).await
+        let answer = base.answer(tool, Outcome::Refused(refusal), phase);
+        if !base.is_written(records) {
+            return Soon::now(base.end(answer, Written::No));
+        }
+        Soon::later(async move {
+            let answer = base.write(asked, answer, records).await;
+            base.end(answer, Written::Yes)
+        })
     }
+}
+
+/// Whether the ledger was waited for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    Yes,
+    No,
 }
 
 impl Base {
@@ -92,48 +107,86 @@ impl Base {
         })
     }
 
+    /// True when the end goes into the ledger.
+    fn is_written(&self, records: &Records) -> bool {
+        self.fence().is_some() || records.ledger.records_all()
+    }
+
+    fn fence(&self) -> Option<Fence> {
+        self.claim.as_ref().and_then(|claim| claim.fence())
+    }
+
+    /// What takes a while: a long output is put aside, the end is written down.
+    async fn settle_later(
+        mut self: Box<Self>,
+        mut answer: Settled,
+        limit: ResultLimit,
+        records: &Records,
+    ) -> Settled {
+        if !answer.replayed {
+            shorten(&mut answer, limit, &mut self, records).await;
+            make_harmless(&mut answer, limit);
+        }
+        if !self.is_written(records) {
+            return self.end(answer, Written::No);
+        }
+        let answer = self.write(None, answer, records).await;
+        let settled = self.end(answer, Written::Yes);
+        // Only now: whoever goes away while the end is being written leaves a claim that is given up.
+        if let Some(claim) = &mut self.claim {
+            claim.close();
+        }
+        settled
+    }
+
     /// Writes the one terminal record; `text` is what the model wrote, where nobody accepted it.
-    async fn record(&mut self, text: Option<RawInput>, mut settled: Settled, records: &Records) -> Settled {
-        settled.context = std::mem::take(&mut self.context);
-        settled.id = self.take_id();
-        let mut waited = false;
-        let fence = self.claim.as_ref().and_then(|claim| claim.fence());
-        if fence.is_some() || records.ledger.records_all() {
-            waited = true;
-            let call = self.record_of(&settled.id, &settled.tool, text.as_ref());
-            let by = self.by.as_ref().map(|by| &**by.text());
-            let end = End { ticket: self.ticket, fence, call, by, settled: &settled };
-            let written = async { records.ledger.settle(end).await.map_err(|fault| fault.to_string()) };
-            match unharmed(written).await {
-                Ok(Written::Recorded) => {}
-                // Others were told this already: one call, one answer.
-                Ok(Written::Superseded(counts)) => settled.give_way_to(counts),
-                // The answer stands even where it could not be written: the effect has happened and is known.
-                Err(message) => {
-                    if fence.is_some() {
-                        settled.context.push(UNRECORDED.to_owned());
-                    }
-                    self.steps_of(&settled).note(|| What::LedgerFault { message: message.into() });
+    async fn write(&mut self, text: Option<RawInput>, mut answer: Settled, records: &Records) -> Settled {
+        // A copy: whoever goes away meanwhile is still told of by it.
+        answer.id = self.cx().call_id().clone();
+        answer.context = std::mem::take(&mut self.context);
+        let fence = self.fence();
+        let call = self.record_of(&answer.id, &answer.tool, text.as_ref());
+        let by = self.by.as_ref().map(|by| &**by.text());
+        let end = End { ticket: self.ticket, fence, call, by, settled: &answer };
+        let written = async { records.ledger.settle(end).await.map_err(|fault| fault.to_string()) };
+        match unharmed(written).await {
+            Ok(InLedger::Recorded) => {}
+            // Others were told this already: one call, one answer.
+            Ok(InLedger::Superseded(counts)) => answer.give_way_to(counts),
+            // The answer stands even where it could not be written: the effect has happened and is known.
+            Err(message) => {
+                if fence.is_some() {
+                    answer.context.push(UNRECORDED.to_owned());
                 }
+                self.steps_of(&answer).note(|| What::LedgerFault { message: message.into() });
             }
         }
+        answer
+    }
+
+    /// The answer, whole: nothing comes after it.
+    fn end(&mut self, mut answer: Settled, written: Written) -> Settled {
+        if written == Written::No {
+            answer.id = self.take_id();
+            answer.context = std::mem::take(&mut self.context);
+        }
         let what = || What::Settled {
-            status: settled.status(),
-            phase: settled.phase,
-            code: settled.refusal().map(|refusal| refusal.code),
-            attempts: settled.attempts,
-            was_concurrent: settled.was_concurrent,
+            status: answer.status(),
+            phase: answer.phase,
+            code: answer.refusal().map(|refusal| refusal.code),
+            attempts: answer.attempts,
+            was_concurrent: answer.was_concurrent,
         };
         // An answer right after its body, that nothing had to be written for, took no time of its own.
-        let mut steps = self.steps_of(&settled);
-        if waited || settled.offloaded.is_some() || settled.attempts == 0 {
+        let mut steps = self.steps_of(&answer);
+        if written == Written::Yes || answer.offloaded.is_some() || answer.attempts == 0 {
             steps.note(what);
         } else {
             steps.note_brief(what);
         }
         let now = steps.end().unwrap_or_else(std::time::Instant::now);
-        settled.duration = now.saturating_duration_since(self.began);
-        settled
+        answer.duration = now.saturating_duration_since(self.began);
+        answer
     }
 
     /// The call's id, which it needs no more; a copy where its body may still run and ask for it.
@@ -182,21 +235,34 @@ fn fitting(limit: ResultLimit, window: Option<u32>) -> ResultLimit {
     }
 }
 
-/// The one place where what a tool said becomes what everyone is told, whichever door it leaves by: harmless, and no
-/// longer than it may be once it is.
-async fn fit(answer: &mut Settled, limit: ResultLimit, base: &mut Base, records: &Records) {
-    let trust = answer.trust;
-    // Nobody measures what may be as long as it is.
-    let ResultLimit::Chars(limit) = limit else { return neutralise(&mut answer.outcome, trust) };
-    if let Outcome::Ok(output) = &mut answer.outcome
-        && (exceeds(output, limit) || grows_beyond(output, limit))
-    {
-        let label = Label { caller: base.scope().caller.clone(), trust };
-        let offloaded = put_aside(output, limit, label, records, &mut base.steps()).boxed().await;
+/// True for an output that is longer than it may be, or would be once it is harmless.
+fn is_too_long(outcome: &Outcome, limit: ResultLimit) -> bool {
+    match (outcome, limit) {
+        (Outcome::Ok(output), ResultLimit::Chars(limit)) => {
+            exceeds(output, limit) || grows_beyond(output, limit)
+        }
+        // Nobody measures what may be as long as it is.
+        _ => false,
+    }
+}
+
+/// Puts aside what is too long.
+async fn shorten(answer: &mut Settled, limit: ResultLimit, base: &mut Base, records: &Records) {
+    if !is_too_long(&answer.outcome, limit) {
+        return;
+    }
+    let label = Label { caller: base.scope().caller.clone(), trust: answer.trust };
+    if let (Outcome::Ok(output), ResultLimit::Chars(limit)) = (&mut answer.outcome, limit) {
+        let offloaded = put_aside(output, limit, label, records, &mut base.steps()).await;
         answer.offloaded = Some(Box::new(offloaded));
     }
+}
+
+/// The one place where what a tool said becomes what everyone is told, whichever door it leaves by.
+fn make_harmless(answer: &mut Settled, limit: ResultLimit) {
+    let trust = answer.trust;
     neutralise(&mut answer.outcome, trust);
-    if let Outcome::Failed(failure) = &mut answer.outcome {
+    if let (Outcome::Failed(failure), ResultLimit::Chars(limit)) = (&mut answer.outcome, limit) {
         cut(&mut failure.message, limit);
         failure.hint.iter_mut().for_each(|hint| cut(hint, limit));
     }

@@ -174,6 +174,16 @@ async fn who_goes_away_while_the_end_is_being_written_gives_the_claim_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_goes_away_while_the_end_is_being_written_is_still_told_of_by_its_own_id() {
+    let tool = writer("t").answers(&Count::default(), fine());
+    let mut world = World::of(tool).gate(|gate| gate.ledger(Sluggish::default())).build();
+    let answered = tokio::time::timeout(ms(500), world.call("t", json!({}))).await;
+    assert!(answered.is_err());
+    let told: Vec<_> = world.told("executed").iter().map(|event| event["call"].clone()).collect();
+    assert_eq!(told, [json!("c1")]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_stands_when_its_end_cannot_be_recorded_and_the_fault_is_told() {
     for settle in [Fails::Properly, Fails::ByPanic] {
         let runs = Count::default();

@@ -1,7 +1,5 @@
 //! What a body gave back: held against the tool's own schema, and secrets taken out, before anyone sees it.
 
-use futures_util::FutureExt;
-
 use super::{
     super::{settle::BIG, validate::Invocation},
     Guards,
@@ -11,22 +9,21 @@ use crate::{
     outcome::{Failure, Item, Outcome, Output, Redactor},
 };
 
-/// Takes secrets out. Of a long output on a thread that may take its time; one that is lost there is told as lost, and
-/// never shown as it was.
-pub(super) async fn redact(
+/// True for an output that one thread should not look through while others wait.
+pub(super) fn is_long(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Ok(output) => output.items.iter().map(text_len).sum::<usize>() > BIG,
+        _ => false,
+    }
+}
+
+/// Takes secrets out, on a thread that may take its time. What is lost there is told as lost, and never shown as it was.
+pub(super) async fn redact_apart(
     outcome: &mut Outcome,
     redactor: &Redactor,
     guards: &Guards,
     invocation: &Invocation,
 ) {
-    let bytes = match outcome {
-        Outcome::Ok(output) => output.items.iter().map(text_len).sum(),
-        _ => 0,
-    };
-    if bytes <= BIG || guards.spawner.is_none() {
-        redactor.outcome(outcome);
-        return;
-    }
     let lost = "The tool ran, and its result was lost before it could be shown.";
     let read_only = invocation.effects.read_only;
     let lost = if read_only { Failure::retryable(lost) } else { Failure::unknown(lost) };
@@ -37,7 +34,7 @@ pub(super) async fn redact(
         redactor.outcome(&mut whole);
         whole
     };
-    if let Some(clean) = off_thread(guards.spawner.as_deref(), work).boxed().await {
+    if let Some(clean) = off_thread(guards.spawner.as_deref(), work).await {
         *outcome = clean;
     }
 }

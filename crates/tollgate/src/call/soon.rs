@@ -1,0 +1,43 @@
+//! What a phase says: at once where nothing has to be waited for, later otherwise.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_util::future::BoxFuture;
+
+/// An answer that is there already, or one that is waited for.
+///
+/// Most phases of most calls wait for nobody. Those that do are boxed when it comes to that, so that no call carries room
+/// for waits it never has.
+#[must_use = "a phase that is not awaited loses its call"]
+pub enum Soon<'a, T> {
+    /// Known; `None` once it was taken.
+    Now(Option<T>),
+    /// Somebody is waited for.
+    Later(BoxFuture<'a, T>),
+}
+
+impl<'a, T> Soon<'a, T> {
+    pub(crate) fn now(answer: T) -> Self {
+        Self::Now(Some(answer))
+    }
+
+    pub(crate) fn later(answer: impl Future<Output = T> + Send + 'a) -> Self {
+        Self::Later(Box::pin(answer))
+    }
+}
+
+impl<T: Unpin> Future for Soon<'_, T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<T> {
+        match &mut *self {
+            // Asked again after its end, it has no answer, as any other future.
+            Self::Now(answer) => answer.take().map_or(Poll::Pending, Poll::Ready),
+            Self::Later(answer) => answer.as_mut().poll(task),
+        }
+    }
+}
