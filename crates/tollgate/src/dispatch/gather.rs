@@ -83,15 +83,12 @@ impl Gather<'_> {
             while running.len() < self.cap
                 && let Some((at, call)) = queue.next()
             {
-                let (on_fatal, told) = (call.on_fatal(), matches!(call, Waiting::Eager(_)));
-                let walk = self.walk(call, &token, &soft, concurrent);
-                running.push(async move { (at, (on_fatal, told), walk.await) });
+                running.push(self.walk(at, call, &token, &soft, concurrent));
             }
             match running.next().await {
                 None => break,
-                Some((at, _, Walked::Leaves(call))) => leaving.push((at, call)),
-                Some((at, (on_fatal, told), Walked::Settled(settled))) => {
-                    // An early one told of itself when it ended.
+                Some(Ended { at, walked: Walked::Leaves(call), .. }) => leaving.push((at, call)),
+                Some(Ended { at, on_fatal, told, walked: Walked::Settled(settled) }) => {
                     self.tell(&settled, told);
                     if stops_siblings(on_fatal, &settled, &self.scope.run) {
                         token.cancel();
@@ -120,7 +117,7 @@ impl Gather<'_> {
     /// not concern it any more.
     async fn alone(&self, call: Call<Validated>) -> Walked {
         let (token, soft) = self.new_tokens();
-        Box::pin(self.walk(Waiting::Valid(call), &token, &soft, false)).await
+        Box::pin(self.walk(0, Waiting::Valid(call), &token, &soft, false)).await.walked
     }
 
     fn tokens(&self, batch: &[(usize, Waiting)]) -> (CancellationToken, CancellationToken) {
@@ -137,21 +134,25 @@ impl Gather<'_> {
         (token, soft)
     }
 
+    // Says itself where the call stands: a future around it would have room for it twice.
     async fn walk(
         &self,
+        at: usize,
         call: Waiting,
         token: &CancellationToken,
         soft: &CancellationToken,
         concurrent: bool,
-    ) -> Walked {
+    ) -> Ended {
         let stopped = || token.is_cancelled() || self.stop.is_stopped();
+        let (on_fatal, told) = (call.on_fatal(), matches!(call, Waiting::Eager(_)));
+        let ended = |walked| Ended { at, on_fatal, told, walked };
         let mut call = match call {
-            Waiting::Eager(eager) => return eager.answer().await,
+            Waiting::Eager(eager) => return ended(eager.answer().await),
             Waiting::Refused(refused) => {
-                return Walked::Settled(refused.settle(&self.pipeline.records).await);
+                return ended(Walked::Settled(refused.settle(&self.pipeline.records).await));
             }
             Waiting::Valid(call) if stopped() => {
-                return Walked::Settled(call.cancel().settle(&self.pipeline.records).await);
+                return ended(Walked::Settled(call.cancel().settle(&self.pipeline.records).await));
             }
             Waiting::Valid(call) => call,
         };
@@ -162,8 +163,17 @@ impl Gather<'_> {
         };
         call.lane(Lane { start: Some(soft.clone()), body: Some(body), concurrent });
         let within = if concurrent { Concurrency::ReadOnly } else { Concurrency::Unsafe };
-        self.pipeline.walk(call, within).await
+        ended(self.pipeline.walk(call, within).await)
     }
+}
+
+/// Where the walk of one call of a batch ended.
+struct Ended {
+    at: usize,
+    on_fatal: OnFatal,
+    // An early one told of itself when it ended.
+    told: bool,
+    walked: Walked,
 }
 
 /// A fatal end of a tool that says so, or a budget that is used up, stops the others of the batch.
