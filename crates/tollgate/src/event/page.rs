@@ -109,23 +109,25 @@ impl Page {
     }
 
     /// Shows every step: whom it is about, when it happened, how long it took.
-    pub(super) fn each(&self, mut see: impl FnMut(&Tag, Instant, Duration, &What)) {
+    ///
+    /// Counts nothing up or down: the path is busy with the same counters.
+    pub(super) fn each(&self, mut see: impl FnMut(About<'_>, Instant, Duration, &What)) {
         let (mut marks, mut listed, mut ids) = (&self.marks[..], self.listed.iter(), self.ids.as_str());
         let permits: Vec<_> = self.permits.iter().map(|by| What::Permitted { by: by.clone() }).collect();
-        let mut tag = None;
         for head in &self.heads {
             let (own, rest) = marks.split_at(head.marks as usize);
             let (id, further) = ids.split_at(head.id.unwrap_or(0) as usize);
             (marks, ids) = (rest, further);
-            let tag = &*tag.insert(Tag {
-                run: self.runs[head.run as usize].clone(),
-                call: head.id.map(|_| CallId::new(id)),
-                tool: head.tool.map(|tool| self.tools[tool as usize].clone()),
-            });
+            let call = head.id.map(|_| CallId::new(id));
+            let about = About {
+                run: &self.runs[head.run as usize],
+                call: call.as_ref(),
+                tool: head.tool.map(|tool| &self.tools[tool as usize]),
+            };
             let mut since = Duration::from_nanos(head.since);
             for mark in own {
                 let at = mark.after();
-                let mut tell = |what: &What| see(tag, head.began + at, at.saturating_sub(since), what);
+                let mut tell = |what: &What| see(about, head.began + at, at.saturating_sub(since), what);
                 match mark.meaning() {
                     Meaning::Step(what) => tell(&what),
                     Meaning::Permitted => head.permit.iter().for_each(|by| tell(&permits[*by as usize])),

@@ -11,7 +11,7 @@ use std::{
 use super::{
     Event, EventRecord, What,
     mark::Mark,
-    page::{About, Handed, Page, Tag},
+    page::{About, Handed, Page},
 };
 use crate::tool::{CallId, RunId};
 
@@ -176,10 +176,10 @@ impl Subscription {
         queue.stale = true;
         let missed = std::mem::take(&mut queue.missed);
         drop(queues);
-        self.reading.each(|tag, at, took, what| see(self.event(tag, at, took, what)));
+        self.reading.each(|about, at, took, what| see(self.event(about, at, took, what)));
         if let Some(run) = self.reading.last_run().filter(|_| missed > 0) {
-            let tag = Tag { run: run.clone(), call: None, tool: None };
-            see(self.event(&tag, Instant::now(), Duration::ZERO, &What::Missed { count: missed }));
+            let about = About { run, call: None, tool: None };
+            see(self.event(about, Instant::now(), Duration::ZERO, &What::Missed { count: missed }));
         }
         true
     }
@@ -219,13 +219,13 @@ impl Subscription {
         }
     }
 
-    fn event<'a>(&self, tag: &'a Tag, at: Instant, took: Duration, what: &'a What) -> Event<'a> {
+    fn event<'a>(&self, about: About<'a>, at: Instant, took: Duration, what: &'a What) -> Event<'a> {
         let age = at.saturating_duration_since(self.epoch.0);
         let wall = self.epoch.1.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default() + age;
         Event {
-            run: &tag.run,
-            call: tag.call.as_ref(),
-            tool: tag.tool.as_deref(),
+            run: about.run,
+            call: about.call,
+            tool: about.tool.map(|tool| &**tool),
             at_ms: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX),
             took,
             what,
