@@ -9,8 +9,8 @@ use std::{
 
 use serde_json::{Value, json};
 use tollgate::{
-    Failure, Output, Registry,
-    guard::{Run, TokioSpawner},
+    BoxFuture, Failure, Output, Registry,
+    guard::{Run, Spawner, TokioSpawner},
     outcome::{FolderResults, Part, ResultStore, Status},
     tool::{DynTool, Timeouts, ToolBuilder},
 };
@@ -32,6 +32,20 @@ fn blocks_its_thread(builder: ToolBuilder, runs: &Count, time: Duration) -> DynT
         Box::pin(async move {
             std::thread::sleep(time);
             fine()
+        })
+    })
+}
+
+/// It counts every 100 ms for as long as it is there.
+fn never_ends(beats: &Count) -> DynTool {
+    let beats = beats.clone();
+    reader("t").run(move |_, _| {
+        let beats = beats.clone();
+        Box::pin(async move {
+            loop {
+                tokio::time::sleep(ms(100)).await;
+                beats.up();
+            }
         })
     })
 }
@@ -169,17 +183,7 @@ async fn after_any_hostile_body_there_is_one_record_and_the_next_call_is_served(
 #[tokio::test(start_paused = true)]
 async fn a_body_that_ignores_its_token_is_dropped_after_the_grace() {
     let beats = Count::default();
-    let count = beats.clone();
-    let tool = reader("t").run(move |_, _| {
-        let count = count.clone();
-        Box::pin(async move {
-            loop {
-                tokio::time::sleep(ms(100)).await;
-                count.up();
-            }
-        })
-    });
-    let mut world = World::of(tool).build();
+    let mut world = World::of(never_ends(&beats)).build();
     let token = world.scope.run.token().clone();
     let stop = async {
         tokio::time::sleep(ms(1020)).await;
@@ -194,21 +198,46 @@ async fn a_body_that_ignores_its_token_is_dropped_after_the_grace() {
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_goes_away_takes_the_body_with_it() {
     let beats = Count::default();
-    let count = beats.clone();
-    let tool = reader("t").run(move |_, _| {
-        let count = count.clone();
-        Box::pin(async move {
-            loop {
-                tokio::time::sleep(ms(100)).await;
-                count.up();
-            }
-        })
-    });
-    let mut world = World::of(tool).build();
+    let mut world = World::of(never_ends(&beats)).build();
     assert!(tokio::time::timeout(ms(550), world.call("t", json!({}))).await.is_err());
     tokio::time::sleep(ms(10_000)).await;
     assert_eq!(beats.get(), 5);
     assert!(world.steps().contains(&"started".to_owned()), "how far it came is told");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_stops_waiting_for_a_turn_takes_its_bodies_with_it() {
+    let beats = Count::default();
+    let mut world = World::of(never_ends(&beats)).build();
+    let calls = vec![world.proposed("t", "{}"), world.proposed("t", "{}")];
+    let turn = world.gate.turn(&world.scope());
+    assert!(tokio::time::timeout(ms(550), turn.run(calls)).await.is_err());
+    tokio::time::sleep(ms(10_000)).await;
+    assert_eq!(beats.get(), 10);
+}
+
+/// A runtime that is shutting down: it takes tasks and forgets them.
+struct Ending;
+
+impl Spawner for Ending {
+    fn spawn(&self, task: BoxFuture<'static, ()>) {
+        drop(task);
+    }
+
+    fn blocking(&self, work: Box<dyn FnOnce() + Send>) {
+        drop(work);
+    }
+}
+
+#[tokio::test]
+async fn a_turn_whose_runtime_is_ending_is_answered_once_for_each_id() {
+    let tool = reader("t").answers(&Count::default(), Ok(Output::text("never")));
+    let mut world = World::of(tool).gate(|gate| gate.spawner(Some(Arc::new(Ending)))).build();
+    let mut calls = vec![world.proposed("t", "{}"), world.proposed("t", "{}")];
+    calls.push(calls[0].clone());
+    let answers = world.gate.turn(&world.scope()).run(calls).await;
+    let told: Vec<_> = answers.iter().map(|answer| (answer.id.as_str(), answer.status())).collect();
+    assert_eq!(told, [("c1", Status::Unknown), ("c2", Status::Unknown)]);
 }
 
 #[tokio::test]

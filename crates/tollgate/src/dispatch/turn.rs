@@ -6,6 +6,7 @@ use std::{
 };
 
 use foldhash::fast::RandomState;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -16,7 +17,7 @@ use crate::{
     call::{Call, Proposed},
     catalog::Snapshot,
     event::{Events, What},
-    guard::caught,
+    guard::{Spawner, caught},
     outcome::Settled,
     pipeline::Pipeline,
     tool::{CallId, RunId, Scope},
@@ -87,6 +88,34 @@ impl Turn {
 
     /// Runs the calls of a whole turn. One answer for each id, in call order, always.
     pub async fn run(self, calls: Vec<Proposed>) -> Vec<Settled> {
+        match self.pipeline.guards.spawner.clone() {
+            // From the thread of `block_on` every body, and every answer, would have to wake another thread.
+            Some(spawner) if calls.len() > 1 && tokio::task::try_id().is_none() => {
+                self.run_apart(&*spawner, calls).await
+            }
+            _ => self.run_here(calls).await,
+        }
+    }
+
+    /// The same on a task among those of the bodies, for as long as somebody waits for the answers.
+    async fn run_apart(self, spawner: &dyn Spawner, calls: Vec<Proposed>) -> Vec<Settled> {
+        let ids: Vec<_> = calls.iter().map(|call| call.id.clone()).collect();
+        let (mut answer, answers) = oneshot::channel();
+        spawner.spawn(Box::pin(async move {
+            tokio::select! {
+                biased;
+                () = answer.closed() => {}
+                settled = self.run_here(calls) => drop(answer.send(settled)),
+            }
+        }));
+        // A runtime that is shutting down takes the task along.
+        answers.await.unwrap_or_else(|_| {
+            let mut told = Ids::default();
+            ids.into_iter().filter(|id| told.insert(id.clone())).map(Settled::vanished).collect()
+        })
+    }
+
+    async fn run_here(self, calls: Vec<Proposed>) -> Vec<Settled> {
         let mut waiting = Vec::with_capacity(calls.len());
         for (position, proposed) in answer_shared_ids_once(calls) {
             let call = Call::propose(proposed, position, &self.scope, &self.events);
