@@ -42,7 +42,7 @@ mod expand;
 /// | `deferred`, or `always_load` | whether its schema is in the prompt |
 /// | `explicit_only` | not matched by wildcards |
 /// | `stop_siblings` | a fatal end stops the calls beside it |
-/// | `inline` | quick and never blocking: runs on the caller's own task |
+/// | `inline` | quick and never blocking: runs on the task of its call or turn |
 /// | `traced("a", "b")` | arguments worth indexing in the trace |
 #[proc_macro_attribute]
 pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {

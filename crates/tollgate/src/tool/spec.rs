@@ -52,7 +52,7 @@ pub struct ToolSpec {
     pub on_fatal: OnFatal,
     /// Whether a retryable error is tried again, and how often.
     pub retry: RetryPolicy,
-    /// The body is quick and never blocks a thread, so it runs on the caller's own task.
+    /// The body is quick and never blocks a thread, so it runs on the task of its call or turn.
     pub inline: bool,
     /// What it does, it does through calls of its own, each judged and in its own place. So it holds no place in the
     /// workspace while it runs (they could never get one), and never begins before its turn has ended.
