@@ -32,6 +32,7 @@ struct Hub {
 #[derive(Debug, Default)]
 struct Line {
     queues: Mutex<Queues>,
+    wake: Condvar,
     // Said apart, so that a call nobody observes asks with one load.
     observers: AtomicUsize,
 }
@@ -54,7 +55,6 @@ struct Queue {
     missed: u64,
     // An observer is woken only if it sleeps, and it sleeps only after a quiet moment.
     asleep: bool,
-    wake: Arc<Condvar>,
 }
 
 /// One observer's end. Dropping it ends the observation.
@@ -63,17 +63,16 @@ pub struct Subscription {
     line: Arc<Line>,
     epoch: (Instant, SystemTime),
     number: u64,
-    wake: Arc<Condvar>,
     reading: Page,
 }
 
 impl Events {
     /// Begins to observe. Up to `capacity` hand-overs wait for a slow observer; what is beyond is counted.
     pub fn subscribe(&self, capacity: usize) -> Subscription {
-        let (line, wake) = (self.hub.line.clone(), Arc::new(Condvar::new()));
-        let number = line.lock().add(capacity.max(1), wake.clone());
+        let line = self.hub.line.clone();
+        let number = line.lock().add(capacity.max(1));
         line.observers.fetch_add(1, Ordering::AcqRel);
-        Subscription { line, epoch: self.hub.epoch, number, wake, reading: Page::default() }
+        Subscription { line, epoch: self.hub.epoch, number, reading: Page::default() }
     }
 
     pub(crate) fn is_observed(&self) -> bool {
@@ -104,7 +103,13 @@ impl Events {
 
     /// Gives the steps to every observer.
     pub(super) fn hand_over(&self, handed: &Handed<'_>) {
-        self.hub.line.lock().list.iter_mut().for_each(|queue| queue.push(handed));
+        let mut queues = self.hub.line.lock();
+        let asleep = queues.list.iter_mut().fold(false, |asleep, queue| asleep | queue.push(handed));
+        // Whoever wakes up wants the lock at once.
+        drop(queues);
+        if asleep {
+            self.hub.line.wake.notify_all();
+        }
     }
 }
 
@@ -116,9 +121,8 @@ impl Default for Hub {
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        let mut queues = self.line.lock();
-        queues.closed = true;
-        queues.list.iter().for_each(|queue| queue.wake.notify_all());
+        self.line.lock().closed = true;
+        self.line.wake.notify_all();
     }
 }
 
@@ -129,11 +133,11 @@ impl Line {
 }
 
 impl Queues {
-    fn add(&mut self, capacity: usize, wake: Arc<Condvar>) -> u64 {
+    fn add(&mut self, capacity: usize) -> u64 {
         let number = self.made;
         self.made += 1;
         let page = Page::default();
-        self.list.push(Queue { number, capacity, page, stale: false, missed: 0, asleep: false, wake });
+        self.list.push(Queue { number, capacity, page, stale: false, missed: 0, asleep: false });
         number
     }
 
@@ -144,7 +148,8 @@ impl Queues {
 }
 
 impl Queue {
-    fn push(&mut self, handed: &Handed<'_>) {
+    /// Takes the steps; true when its observer has to be woken.
+    fn push(&mut self, handed: &Handed<'_>) -> bool {
         if std::mem::take(&mut self.stale) {
             // What the page holds is dropped here, on the side that made it: no memory wanders between threads.
             self.page.clear();
@@ -154,9 +159,7 @@ impl Queue {
         } else {
             self.missed += 1;
         }
-        if self.asleep {
-            self.wake.notify_one();
-        }
+        std::mem::take(&mut self.asleep)
     }
 
     fn is_empty(&self) -> bool {
@@ -215,7 +218,7 @@ impl Subscription {
             if !queue.asleep {
                 return !empty;
             }
-            queues = self.wake.wait(queues).unwrap_or_else(PoisonError::into_inner);
+            queues = self.line.wake.wait(queues).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
