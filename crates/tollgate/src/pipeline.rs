@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    call::{Call, Guards, Passed, Proposed, Records, Refused, Soon, Validated},
+    call::{Call, Guards, Passed, Proposed, Records, Refused, Soon, Validated, soon},
     catalog::Snapshot,
     guard::caught,
     hook::Hooks,
@@ -34,13 +34,13 @@ pub(crate) enum Walked {
 impl Pipeline {
     /// Walks a call to its one answer.
     pub(crate) async fn run(&self, call: Call<Proposed>) -> Settled {
-        match self.begin_fetched(call).await {
+        match soon!(self.begin_fetched(call)) {
             Ok(valid) => match self.walk(valid, Concurrency::Unsafe).await {
                 Walked::Settled(settled) => settled,
                 // Nothing is worse than `Unsafe`, so nothing leaves.
                 Walked::Leaves(call) => unreachable!("{call:?} left a batch of its own"),
             },
-            Err(refused) => refused.settle(&self.records).await,
+            Err(refused) => soon!(refused.settle(&self.records)),
         }
     }
 
@@ -64,7 +64,7 @@ impl Pipeline {
     pub(crate) async fn walk(&self, call: Call<Validated>, within: Concurrency) -> Walked {
         match self.try_walk(call, within).await {
             Ok(walked) => walked,
-            Err(refused) => Walked::Settled(refused.settle(&self.records).await),
+            Err(refused) => Walked::Settled(soon!(refused.settle(&self.records))),
         }
     }
 
@@ -77,19 +77,18 @@ impl Pipeline {
     async fn try_walk(&self, mut call: Call<Validated>, within: Concurrency) -> Result<Walked, Refused> {
         loop {
             let checked = call.check(&*self.policy).await?;
-            match checked.before(&self.hooks).await? {
+            match soon!(checked.before(&self.hooks))? {
                 Passed::Again(rewritten) => {
-                    call = self.begin_fetched(*rewritten).await?;
+                    call = soon!(self.begin_fetched(*rewritten))?;
                     if call.class() > within {
                         return Ok(Walked::Leaves(call));
                     }
                 }
                 Passed::Ready(prepared) => {
-                    let permitted = prepared.permit(&*self.policy, &*self.approver, &self.guards).await?;
+                    let permitted = soon!(prepared.permit(&*self.policy, &*self.approver, &self.guards))?;
                     let executed = permitted.execute(&self.guards).await?;
-                    return Ok(Walked::Settled(
-                        executed.after(&self.hooks).await.settle(&self.records).await,
-                    ));
+                    let finished = soon!(executed.after(&self.hooks));
+                    return Ok(Walked::Settled(soon!(finished.settle(&self.records))));
                 }
             }
         }

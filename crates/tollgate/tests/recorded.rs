@@ -52,7 +52,7 @@ fn calls_of(turn: &ModelTurn) -> Vec<Seen> {
         .map(|call| {
             assert_eq!(call.fault(), None, "{call:?}");
             let arguments = serde_json::from_str(call.input.as_str()).unwrap();
-            (call.id.to_string(), call.name.clone(), arguments)
+            (call.id.to_string(), call.name.to_string(), arguments)
         })
         .collect()
 }

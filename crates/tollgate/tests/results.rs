@@ -194,6 +194,15 @@ async fn a_long_result_is_kept_whole_and_shown_by_head_tail_and_exact_counts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_number_that_is_longer_than_its_limit_is_shortened_too() {
+    let shown = |limit| async move {
+        answering(limit, Output::json(1_234_567_890_123_456_u64)).call("t", json!({})).await
+    };
+    assert_eq!(offloaded(&shown(15).await).chars, 16);
+    assert!(shown(16).await.offloaded.is_none());
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_reader_reads_lines_and_bytes_back() {
     let folder = Folder::new();
     let store = folder.store();

@@ -94,7 +94,7 @@ impl Tape {
             let object = serde_json::from_str(&input).ok().filter(Value::is_object);
             CallLine {
                 id: call.id.to_string(),
-                name: call.name.clone(),
+                name: call.name.to_string(),
                 input: object.unwrap_or(Value::String(input)),
             }
         });

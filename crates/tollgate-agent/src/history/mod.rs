@@ -181,8 +181,8 @@ impl Turn {
     /// The turn as it is kept; `calls` are its calls under the tools' own names.
     pub fn of(turn: &ModelTurn, number: u32, from: (Provider, &str), calls: &[Proposed]) -> Self {
         let written = |position: usize, call: &Proposed| {
-            let wire = turn.calls.get(position).map(|wire| wire.name.clone());
-            wire.filter(|wire| *wire != call.name)
+            let wire = turn.calls.get(position).map(|wire| wire.name.to_string());
+            wire.filter(|wire| **wire != *call.name)
         };
         let mut entries: Vec<CallEntry> = Vec::with_capacity(calls.len());
         for (position, call) in calls.iter().enumerate() {
@@ -212,7 +212,7 @@ impl CallEntry {
         Self {
             id: call.id.clone(),
             position,
-            name: call.name.clone(),
+            name: call.name.to_string(),
             wire: None,
             input: call.input.as_str().to_owned(),
             purpose: call.purpose.clone(),

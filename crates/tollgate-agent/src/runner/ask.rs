@@ -165,7 +165,7 @@ impl Conversation {
     pub(super) fn proposed(&self, call: &Proposed) {
         self.event(What::CallProposed {
             id: call.id.clone(),
-            tool: call.name.clone(),
+            tool: call.name.to_string(),
             input: call.input.as_str().to_owned(),
             purpose: call.purpose.clone(),
         });

@@ -74,7 +74,7 @@ impl Offer {
     /// A call as the model wrote it, as it goes on the path.
     pub(super) fn inward(&self, call: &Proposed) -> Proposed {
         let call = call.clone();
-        let call = if self.asked.contains(&call.name) { purpose::taken_off(call) } else { call };
+        let call = if self.asked.contains(call.name.as_str()) { purpose::taken_off(call) } else { call };
         self.wire.inward(call)
     }
 }

@@ -26,14 +26,15 @@ impl Call<Executed> {
 
     async fn show_hooks(self, hooks: &Hooks) -> Call<Finished> {
         let Call { mut base, state: Executed { mut answer } } = self;
-        let super::Base { errand, tool, trail, context, .. } = &mut *base;
+        let super::Base { errand, trail, rare, .. } = &mut *base;
         let (cx, invocation) = (errand.cx(), errand.invocation());
-        let mut steps = trail.about(errand.about(tool.as_ref()));
+        let mut steps = trail.about(errand);
         // The run is over: a cancelled token must not keep hooks from seeing what happened.
         let never = tokio_util::sync::CancellationToken::new();
         for hook in hooks.of(&invocation.tool.spec) {
             let call = hooked(invocation, cx);
-            let said = guarded(hook.after(&call, &answer.outcome), hook.timeout(), &never, &mut steps).await;
+            let said =
+                guarded(hook.after(&call, &answer.outcome), hook.timeout(), || &never, &mut steps).await;
             let (said, why) = match hooks.heard(said) {
                 Guarded::Done(After::Failed(why)) => (None, why),
                 Guarded::Done(said) => (Some(said), String::new()),
@@ -43,7 +44,7 @@ impl Call<Executed> {
             let did = match (said, hook.kind(), &mut answer.outcome) {
                 (Some(After::Keep), ..) => continue,
                 (Some(After::Context(words)), ..) => {
-                    context.push(words);
+                    rare.get_or_insert_default().context.push(words);
                     "added context".to_owned()
                 }
                 (Some(After::Replace(output)), HookKind::Gate, Outcome::Ok(old)) => {
@@ -52,7 +53,7 @@ impl Call<Executed> {
                 }
                 (Some(After::ReplaceWith(output, words)), HookKind::Gate, Outcome::Ok(old)) => {
                     replace(old, output);
-                    context.push(words);
+                    rare.get_or_insert_default().context.push(words);
                     "replaced the output and added context".to_owned()
                 }
                 (Some(_), ..) => "wanted to replace what it cannot".to_owned(),

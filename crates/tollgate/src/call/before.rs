@@ -53,17 +53,17 @@ impl Call<Checked> {
 
 /// What the hooks want the input to be, where the first that rewrites it says so.
 async fn answer_of(hooks: &Hooks, base: &mut Base) -> Result<Option<Value>, Refusal> {
-    let Base { errand, tool, trail, context, .. } = base;
+    let Base { errand, trail, rare, .. } = base;
     let (cx, invocation) = (errand.cx(), errand.invocation());
-    let mut steps = trail.about(errand.about(tool.as_ref()));
+    let mut steps = trail.about(errand);
     for hook in hooks.of(&invocation.tool.spec) {
         let call = hooked(invocation, cx);
-        let answer = guarded(hook.before(&call), hook.timeout(), cx.until_started(), &mut steps).await;
+        let answer = guarded(hook.before(&call), hook.timeout(), || cx.until_started(), &mut steps).await;
         let mut rewritten = None;
         let did = match verdict(hooks.heard(answer), hook.kind()) {
             Ok(Before::Pass) => continue,
             Ok(Before::Context(words)) => {
-                tell(context, words);
+                tell(&mut rare.get_or_insert_default().context, words);
                 "added context".to_owned()
             }
             Ok(Before::Rewrite(args) | Before::RewriteWith(args, _)) if args == *invocation.args => continue,
@@ -73,7 +73,7 @@ async fn answer_of(hooks: &Hooks, base: &mut Base) -> Result<Option<Value>, Refu
             }
             Ok(Before::RewriteWith(args, words)) => {
                 rewritten = Some(args);
-                tell(context, words);
+                tell(&mut rare.get_or_insert_default().context, words);
                 "rewrote the input and added context".to_owned()
             }
             Ok(Before::Block(reason) | Before::Failed(reason)) | Err(Trouble::Blocks(reason)) => {

@@ -45,6 +45,7 @@ impl Call<Checked> {
     }
 }
 
+#[inline(never)]
 fn forbidden(policy: &dyn Policy, invocation: &Invocation, scope: &crate::tool::Scope) -> Option<Refusal> {
     if scope.reading_only && !invocation.effects.read_only {
         return Some(only_reading(&invocation.tool.label));
@@ -63,6 +64,7 @@ fn forbidden(policy: &dyn Policy, invocation: &Invocation, scope: &crate::tool::
     })
 }
 
+#[cold]
 fn only_reading(label: &str) -> Refusal {
     let reason = format!("This call of `{label}` would change something, and for now you may only read.");
     Refusal::new(RefusalCode::Denied, reason)
@@ -76,6 +78,7 @@ pub(super) fn policy_says<T>(ask: impl FnOnce() -> T) -> Result<T, Refusal> {
 }
 
 /// The words for a rule that says no, here and in phase 4.
+#[cold]
 pub(super) fn denied(tool: &str, verdict: Verdict) -> Refusal {
     let why = verdict.reason.map_or(String::new(), |reason| format!(" {reason}"));
     if verdict.protected.is_some() {
@@ -93,12 +96,12 @@ pub(super) fn denied(tool: &str, verdict: Verdict) -> Refusal {
 }
 
 async fn own_rules(base: &mut super::Base) -> Result<(), Refusal> {
-    let super::Base { errand, tool: label, trail, .. } = base;
+    let super::Base { errand, trail, .. } = base;
     let (cx, invocation) = (errand.cx(), errand.invocation());
-    let mut steps = trail.about(errand.about(label.as_ref()));
+    let mut steps = trail.about(errand);
     let tool = &invocation.tool;
     let check = tool.tool.check(cx, invocation);
-    match guarded(check, CHECK_LIMIT, cx.until_started(), &mut steps).await {
+    match guarded(check, CHECK_LIMIT, || cx.until_started(), &mut steps).await {
         Guarded::Done(answer) => answer,
         Guarded::Panicked(panic) => {
             steps.note(|| What::Fault { message: panic.into() });

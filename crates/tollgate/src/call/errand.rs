@@ -3,11 +3,16 @@
 use std::sync::Arc;
 
 use super::validate::Invocation;
-use crate::{event::About, tool::Cx};
+use crate::{
+    event::{About, Whom},
+    tool::Cx,
+};
 
 /// A body's context, and from phase 1 on what it is to do.
 pub(crate) struct Errand {
     pub(super) cx: Cx,
+    /// What a call is told by that was stopped before it had an invocation: the tool, or the name as proposed.
+    pub(super) name: Option<Arc<str>>,
     pub(super) invocation: Option<Box<Invocation>>,
 }
 
@@ -25,18 +30,30 @@ impl Errand {
         &self.cx
     }
 
-    /// Whom the steps of the call are about; `tool` where it has another name than its invocation's.
-    pub(super) fn about<'a>(&'a self, tool: Option<&'a Arc<str>>) -> About<'a> {
-        let tool = tool.or_else(|| self.invocation.as_ref().map(|invocation| &invocation.tool.label));
-        About { run: self.cx.run.id(), call: Some(self.cx.call_id()), tool }
-    }
-
     /// What phase 1 made of the call. Only the phases after it ask.
     pub(crate) fn invocation(&self) -> &Invocation {
         match &self.invocation {
             Some(invocation) => invocation,
-            None => unreachable!("the call {} was never validated", self.cx.call_id()),
+            None => self.unvalidated(),
         }
+    }
+
+    #[cold]
+    fn unvalidated(&self) -> ! {
+        unreachable!("the call {} was never validated", self.cx.call_id())
+    }
+}
+
+impl Whom for Errand {
+    fn about(&self) -> About<'_> {
+        let tool = || self.invocation.as_ref().map(|invocation| &invocation.tool.label);
+        About { run: self.cx.run.id(), call: Some(self.cx.call_id()), tool: self.name.as_ref().or_else(tool) }
+    }
+}
+
+impl Whom for Held {
+    fn about(&self) -> About<'_> {
+        (**self).about()
     }
 }
 
@@ -56,8 +73,25 @@ impl Held {
     pub(super) fn own(&mut self) -> Option<&mut Errand> {
         match self {
             Self::Own(errand) => Some(errand),
+            shared => shared.taken_back(),
+        }
+    }
+
+    #[cold]
+    fn taken_back(&mut self) -> Option<&mut Errand> {
+        match self {
             Self::Shared(errand) => Arc::get_mut(errand),
-            Self::Moving => None,
+            Self::Own(_) | Self::Moving => None,
+        }
+    }
+
+    // Apart, and cold for the layout's sake only: this is asked everywhere, and most often the errand is the call's own.
+    #[cold]
+    fn shared(&self) -> &Errand {
+        match self {
+            Self::Own(errand) => errand,
+            Self::Shared(errand) => errand,
+            Self::Moving => unreachable!("an errand was lost on its way"),
         }
     }
 }
@@ -68,8 +102,7 @@ impl std::ops::Deref for Held {
     fn deref(&self) -> &Errand {
         match self {
             Self::Own(errand) => errand,
-            Self::Shared(errand) => errand,
-            Self::Moving => unreachable!("an errand was lost on its way"),
+            shared => shared.shared(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::BoxFuture};
 use tokio::time::Instant;
 
 use self::{
@@ -11,12 +11,14 @@ use self::{
 };
 use super::{Call, Refused, permit::Permitted, validate::Invocation};
 use crate::{
-    event::What,
+    event::{Steps, What},
     guard::{
         Breakers, Claim, Fence, Fingerprint, Ledger, Place, Purse, Reservation, Spawner, Start, cancellable,
         caught,
     },
-    outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode, Settled, Trust},
+    outcome::{
+        Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode, Settled, Status, Trust,
+    },
     tool::{IdempotencyKey, Scope},
 };
 
@@ -82,77 +84,140 @@ impl Call<Permitted> {
     /// caught.
     pub async fn execute(self, guards: &Guards) -> Result<Call<Executed>, Refused> {
         let Call { mut base, .. } = self;
-        let Some(permit) = base.permit.take() else { return Err(base.refuse(Phase::Execute, unpermitted())) };
-        if let Some(refusal) = stopped(&base) {
-            return Err(base.refuse(Phase::Execute, refusal));
+        let ready = match ready_at_once(&mut base) {
+            Some(ready) => ready,
+            None => make_ready(&mut base, guards).await,
+        };
+        match ready.and_then(|ready| begin(&mut base, ready, guards)) {
+            Ok(None) => {}
+            Ok(Some(answer)) => return Ok(Call { base, state: Executed { answer } }),
+            Err(refusal) => return Err(base.refuse(Phase::Execute, refusal)),
         }
+        let began = base.scope().run.purse().is_limited().then(Instant::now);
+        let ending = Body { base: &mut base, guards }.run().await;
+        if let Some(began) = began {
+            base.scope().run.purse().add_time(began.elapsed());
+        }
+        let mut answer = concluded(&mut base, ending, guards);
+        if let Some(redactor) = &guards.redactor
+            && is_redacted_apart(&answer, guards)
+        {
+            redact_apart(&mut answer.outcome, redactor, guards, base.invocation()).await;
+        }
+        told(&mut base, &answer);
+        Ok(Call { base, state: Executed { answer } })
+    }
+}
+
+/// A call that reads, brings no key and has no budget to keep to begins at once, where there is room.
+#[inline(never)]
+fn ready_at_once(base: &mut super::Base) -> Option<Result<Ready, Refusal>> {
+    if let Some(refusal) = stopped(base) {
+        return Some(Err(refusal));
+    }
+    if base.scope().run.purse().is_limited() || base.needs_claim(base.invocation()) {
+        return None;
+    }
+    base.place = at_once(base.scope(), base.invocation());
+    base.place.as_ref().map(|_| Ok(Ready::Start(None)))
+}
+
+/// Counts it, waits for room and claims its key.
+#[inline(never)]
+fn make_ready<'a>(base: &'a mut super::Base, guards: &'a Guards) -> BoxFuture<'a, Result<Ready, Refusal>> {
+    Box::pin(async move {
         let mut reservation = None;
         if base.scope().run.purse().is_limited() {
-            match reserved(&base).boxed().await {
-                Ok(counted) => reservation = Some(counted),
-                Err(refusal) => return Err(base.refuse(Phase::Execute, refusal)),
-            }
+            reservation = Some(reserved(base).await?);
         }
         if !base.needs_claim(base.invocation()) {
             base.place = at_once(base.scope(), base.invocation());
         }
         let ready = match &base.place {
-            Some(_) => Ok(Ready::Start(None)),
-            None => wait_and_claim(&mut base, guards).boxed().await,
+            Some(_) => Ready::Start(None),
+            None => wait_and_claim(base, guards).await?,
         };
-        let key = match ready {
-            Ok(Ready::Start(key)) => key,
-            Ok(Ready::Answered(outcome, trust, offloaded)) => {
-                let mut answer = base.answer(base.invocation().tool.label.clone(), outcome, Phase::Execute);
-                answer.replayed = true;
-                base.leave();
-                answer.trust = trust;
-                answer.offloaded = offloaded;
-                base.by = Some(permit.used());
-                return Ok(Call { base, state: Executed { answer } });
-            }
-            Err(refusal) => return Err(base.refuse(Phase::Execute, refusal)),
-        };
-        if let Some(reservation) = reservation {
+        if let (Ready::Start(_), Some(reservation)) = (&ready, reservation) {
             reservation.keep();
         }
-        // No body has begun, so nobody else holds its errand.
-        let Some(errand) = base.errand.own() else {
-            return Err(base.refuse(Phase::Execute, unpermitted()));
-        };
-        errand.cx.begin(key, guards.redactor.clone());
-        // The permit is used up here: what follows is the one run it stands for.
-        base.by = Some(permit.used());
-        let (began, probe) = (base.scope().run.purse().is_limited().then(Instant::now), base.probe.take());
-        let Ending(result, health) = Body { base: &mut base, guards }.run().await;
-        if let Some(began) = began {
-            base.scope().run.purse().add_time(began.elapsed());
+        Ok(ready)
+    })
+}
+
+/// Uses the permit up: what follows is the one run it stands for, or the answer of one that was before.
+#[inline(never)]
+fn begin(base: &mut super::Base, ready: Ready, guards: &Guards) -> Result<Option<Settled>, Refusal> {
+    let Some(permit) = base.permit.take() else { return Err(unpermitted()) };
+    match ready {
+        Ready::Start(key) => {
+            // No body has begun, so nobody else holds its errand.
+            let Some(errand) = base.errand.own() else { return Err(unpermitted()) };
+            errand.cx.begin(key, guards.redactor.clone());
+            base.by = Some(permit.used());
+            Ok(None)
         }
-        let invocation = base.invocation();
-        guards.breakers.record(&invocation.tool.spec, base.scope(), health);
-        drop(probe);
-        let outcome = checked_output(invocation, result);
-        let mut answer = base.answer(base.invocation().tool.label.clone(), outcome, Phase::Execute);
-        answer.attempts = base.cx().attempt();
-        if let Some(redactor) = &guards.redactor {
-            if guards.spawner.is_some() && is_long(&answer.outcome) {
-                redact_apart(&mut answer.outcome, redactor, guards, invocation).boxed().await;
-            } else {
-                redactor.outcome(&mut answer.outcome);
-            }
+        Ready::Answered(outcome, trust, offloaded) => {
+            base.by = Some(permit.used());
+            Ok(Some(given_before(base, outcome, trust, offloaded)))
         }
-        if let Outcome::Ok(_) = answer.outcome {
-            base.steps().note_brief(|| What::begins_or_ends(1.0));
-        }
-        base.steps()
-            .note(|| What::Executed { status: answer.status(), chain: chain(&answer.outcome).into() });
-        Ok(Call { base, state: Executed { answer } })
     }
+}
+
+#[cold]
+fn given_before(
+    base: &mut super::Base,
+    outcome: Outcome,
+    trust: Trust,
+    offloaded: Option<Box<Offloaded>>,
+) -> Settled {
+    base.leave();
+    let mut answer = base.answer(base.invocation().tool.label.clone(), outcome, Phase::Execute);
+    (answer.replayed, answer.trust, answer.offloaded) = (true, trust, offloaded);
+    answer
+}
+
+/// What a body came to, as everybody else may see it; a long output is still to be looked through for secrets.
+#[inline(never)]
+fn concluded(base: &mut super::Base, ending: Ending, guards: &Guards) -> Settled {
+    let Ending(result, health) = ending;
+    let invocation = base.invocation();
+    guards.breakers.record(&invocation.tool.spec, base.scope(), health);
+    let outcome = checked_output(invocation, result);
+    let mut answer = base.answer(invocation.tool.label.clone(), outcome, Phase::Execute);
+    answer.attempts = base.cx().attempt();
+    if let Some(rare) = &mut base.rare {
+        rare.probe = None;
+    }
+    if let Some(redactor) = &guards.redactor
+        && !is_redacted_apart(&answer, guards)
+    {
+        redactor.outcome(&mut answer.outcome);
+    }
+    answer
+}
+
+fn is_redacted_apart(answer: &Settled, guards: &Guards) -> bool {
+    guards.spawner.is_some() && is_long(&answer.outcome)
+}
+
+fn told(base: &mut super::Base, answer: &Settled) {
+    let mut steps = base.steps();
+    if let Outcome::Ok(_) = answer.outcome {
+        steps.note_brief(|| What::begins_or_ends(1.0));
+        steps.note(|| What::Executed { status: Status::Ok, chain: Box::default() });
+    } else {
+        told_failed(steps, answer);
+    }
+}
+
+#[cold]
+fn told_failed(mut steps: Steps<'_>, answer: &Settled) {
+    steps.note(|| What::Executed { status: answer.status(), chain: chain(&answer.outcome).into() });
 }
 
 /// Why a call does not start any more, or never could.
 fn stopped(base: &super::Base) -> Option<Refusal> {
-    if base.cx().until_started().is_cancelled() {
+    if base.cx().is_kept_from_starting() {
         return Some(cancelled());
     }
     missing_key(base.invocation(), base)
@@ -173,7 +238,7 @@ fn at_once(scope: &Scope, invocation: &Invocation) -> Option<Place> {
 
 /// The refusal of a call without the key its tool insists on.
 pub(super) fn missing_key(invocation: &Invocation, base: &super::Base) -> Option<Refusal> {
-    let missing = invocation.tool.spec.requires_idempotency_key && base.key.is_none();
+    let missing = invocation.tool.spec.requires_idempotency_key && base.key().is_none();
     missing.then(|| {
         let label = &invocation.tool.label;
         let reason = format!("`{label}` runs only with an idempotency key, and this call brings none.");
@@ -187,7 +252,7 @@ async fn wait_and_claim(base: &mut super::Base, guards: &Guards) -> Result<Ready
     base.steps().flush();
     let (cx, invocation) = (base.cx(), base.invocation());
     let token = cx.until_started();
-    let key = match &base.key {
+    let key = match base.key() {
         Some(key) => Some(key.clone()),
         None if invocation.effects.read_only => None,
         None => Some(derived_key(base)),
@@ -207,7 +272,7 @@ async fn wait_and_claim(base: &mut super::Base, guards: &Guards) -> Result<Ready
     let token = cx.until_started();
     let Some(key) = key else { return Ok(Ready::Start(None)) };
     let start = Start {
-        ticket: base.ticket,
+        ticket: base.ticket(),
         run: cx.run.id().clone(),
         caller: cx.caller.clone(),
         key: key.clone(),
@@ -217,14 +282,15 @@ async fn wait_and_claim(base: &mut super::Base, guards: &Guards) -> Result<Ready
     match cancellable(async move { guards.ledger.start(start).await }.boxed(), token).await {
         Some(Ok(Ok(Claim::Granted(fence)))) => {
             let claim = OpenClaim { ledger: guards.ledger.clone(), fence: Some(fence) };
-            base.claim = Some(Box::new(claim));
+            base.rare().claim = Some(claim);
             Ok(Ready::Start(Some(key)))
         }
         Some(Ok(Ok(Claim::Replay(settled)))) => {
             let Answer { outcome, trust, offloaded, mut context, .. } = settled.into_answer();
             // Hooks are not shown the answer again; what they said of it then still holds.
-            context.retain(|words| !base.context.contains(words));
-            base.context.append(&mut context);
+            let known = &mut base.rare().context;
+            context.retain(|words| !known.contains(words));
+            known.append(&mut context);
             Ok(Ready::Answered(outcome, trust, offloaded))
         }
         Some(Ok(Ok(Claim::Unfinished))) => {
@@ -253,7 +319,7 @@ async fn wait_and_claim(base: &mut super::Base, guards: &Guards) -> Result<Ready
 impl super::Base {
     /// True when the call takes effect at most once, and so is claimed before it starts.
     pub(super) fn needs_claim(&self, invocation: &Invocation) -> bool {
-        self.key.is_some() || !invocation.effects.read_only
+        self.key().is_some() || !invocation.effects.read_only
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
     event::{Steps, Trail},
     guard::{CallRecord, InputRecord, Place, Probe, Ticket},
     outcome::{Phase, Refusal, Trust},
+    policy::RuleRef,
     tool::{CallId, Cx, IdempotencyKey, Scope},
 };
 
@@ -35,12 +36,12 @@ use errand::Held;
 use execute::OpenClaim;
 pub(crate) use execute::UNFINISHED;
 pub use execute::{Executed, Guards};
-use permit::Word;
 pub use permit::{Permit, Permitted};
 pub use proposed::{Proposed, RawInput};
 pub use resolve::Resolved;
 pub use settle::Records;
 pub use soon::Soon;
+pub(crate) use soon::soon;
 pub(crate) use validate::{Accepted, Invoked};
 pub use validate::{Invocation, MAX_INPUT_BYTES, Validated};
 
@@ -55,28 +56,32 @@ pub struct Call<S> {
 /// What a call carries whatever its state.
 struct Base {
     errand: Held,
-    // What a call is told by that was stopped before it had an invocation: the tool, or the name as proposed.
-    tool: Option<Arc<str>>,
     position: usize,
-    key: Option<IdempotencyKey>,
-    purpose: Option<Arc<str>>,
     trail: Trail,
     began: Instant,
     // How often hooks rewrote it. From the first time on its arguments stand for themselves: references are resolved.
     rounds: u32,
     // What references brought in. It only ever gets worse: a rewrite does not make doubtful content trustworthy.
     trust: Trust,
-    context: Vec<String>,
-    // The ledger's name for a call that needs a claim.
-    ticket: Option<Ticket>,
+    rare: Option<Box<Rare>>,
     // What the phases learn. It stays here, where it was written: a call that moves on is one pointer, and its type
     // says which of these are there.
     // Its place in the workspace, from phase 5 on, while its body does not have it.
     place: Option<Place>,
     permit: Option<Permit>,
-    by: Option<Word>,
+    by: Option<RuleRef>,
+}
+
+/// What few calls have. Together, so that the others are made and dropped without a look at each.
+#[derive(Default)]
+struct Rare {
+    key: Option<IdempotencyKey>,
+    purpose: Option<Arc<str>>,
+    context: Vec<String>,
+    // The ledger's name for a call that needs a claim.
+    ticket: Option<Ticket>,
     probe: Option<Box<Probe>>,
-    claim: Option<Box<OpenClaim>>,
+    claim: Option<OpenClaim>,
 }
 
 /// The batch a call runs in.
@@ -131,6 +136,24 @@ impl Base {
         self.errand.cx()
     }
 
+    fn key(&self) -> Option<&IdempotencyKey> {
+        self.rare.as_ref().and_then(|rare| rare.key.as_ref())
+    }
+
+    fn ticket(&self) -> Option<Ticket> {
+        self.rare.as_ref().and_then(|rare| rare.ticket)
+    }
+
+    #[cold]
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// What hooks and the ledger want the model to know.
+    fn take_context(&mut self) -> Vec<String> {
+        self.rare.as_mut().map_or_else(Vec::new, |rare| std::mem::take(&mut rare.context))
+    }
+
     fn scope(&self) -> &Arc<Scope> {
         self.errand.cx.scope()
     }
@@ -141,8 +164,7 @@ impl Base {
 
     /// The trail, and whom its steps are about.
     fn steps(&mut self) -> Steps<'_> {
-        let Self { errand, tool, trail, .. } = self;
-        trail.about(errand.about(tool.as_ref()))
+        self.trail.about(&self.errand)
     }
 
     /// Makes room in the workspace, where the call holds a place.
@@ -156,7 +178,9 @@ impl Base {
     fn refuse(mut self: Box<Self>, phase: Phase, refusal: Refusal) -> Refused {
         // Whoever would have tried a breaker makes room for the next one at once, not when its end is written. So does
         // whoever has a place.
-        self.probe = None;
+        if let Some(rare) = &mut self.rare {
+            rare.probe = None;
+        }
         self.leave();
         let tool = self.invocation().tool.label.clone();
         Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: None }))
@@ -170,7 +194,9 @@ impl Base {
         phase: Phase,
         refusal: Refusal,
     ) -> Refused {
-        self.tool = Some(tool.clone());
+        if let Some(errand) = self.errand.own() {
+            errand.name = Some(tool.clone());
+        }
         Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: Some(text) }))
     }
 
@@ -189,8 +215,8 @@ impl Base {
             position: self.position,
             began: self.began,
             tool,
-            key: self.key.as_ref(),
-            purpose: self.purpose.as_deref(),
+            key: self.key(),
+            purpose: self.rare.as_ref().and_then(|rare| rare.purpose.as_deref()),
             input,
             effects,
         }

@@ -22,23 +22,8 @@ mod ask;
 /// Proof that a call was allowed. Only this file and the one below it can make one, and it cannot be cloned.
 #[derive(Debug)]
 pub struct Permit {
-    by: Word,
-}
-
-/// What allowed a call: a rule, or the words for whatever decided in its place.
-#[derive(Debug)]
-pub(super) enum Word {
-    Rule(RuleRef),
-    Said(Arc<str>),
-}
-
-impl Word {
-    pub(super) fn text(&self) -> &Arc<str> {
-        match self {
-            Self::Rule(rule) => &rule.text,
-            Self::Said(words) => words,
-        }
-    }
+    // The rule, or the words for whatever decided in its place.
+    by: RuleRef,
 }
 
 /// A call that may run: the arguments and the permit for exactly them, inseparable.
@@ -49,24 +34,24 @@ pub struct Permitted {
 impl Permit {
     /// The rule, default or person that allowed it.
     pub fn by(&self) -> &str {
-        self.by.text()
+        &self.by.text
     }
 
     /// By the word of a rule, or of whatever decided in its place.
     fn of(verdict: Verdict) -> Self {
         match (verdict.rule, verdict.reason) {
-            (Some(rule), _) => Self { by: Word::Rule(rule) },
+            (Some(rule), _) => Self { by: rule },
             (None, Some(reason)) => Self::by_word(reason),
             (None, None) => Self::by_word("the policy"),
         }
     }
 
     fn by_word(word: impl Into<Arc<str>>) -> Self {
-        Self { by: Word::Said(word.into()) }
+        Self { by: RuleRef::said(word.into()) }
     }
 
     /// Uses it up for the one run it stands for.
-    pub(super) fn used(self) -> Word {
+    pub(super) fn used(self) -> RuleRef {
         self.by
     }
 }
@@ -74,6 +59,7 @@ impl Permit {
 impl Call<Prepared> {
     /// Admission first: nobody is asked about a call that could not run. Then policy, the tool's own opinion,
     /// and a person, on the final arguments.
+    #[inline(never)]
     pub fn permit<'a>(
         self,
         policy: &'a dyn Policy,
@@ -81,45 +67,66 @@ impl Call<Prepared> {
         guards: &'a Guards,
     ) -> Soon<'a, Result<Call<Permitted>, Refused>> {
         let Call { mut base, .. } = self;
-        base.ticket = noted(base.invocation(), &base, guards);
+        let ticket = noted(base.invocation(), &base, guards);
+        if ticket.is_some() || base.rare.is_some() {
+            base.rare().ticket = ticket;
+        }
         match admitted(&mut base, guards).and_then(|()| judge(&mut base, policy)) {
             Ok(verdict) if verdict.decision == Decision::Allow => {
                 Soon::now(Ok(permitted(base, Permit::of(verdict), guards)))
             }
-            Ok(verdict) => Soon::later(async move {
-                match ask::ask(&mut base, verdict, (policy, approver, guards)).await {
-                    Ok(permit) => Ok(permitted(base, permit, guards)),
-                    Err(refusal) => Err(base.refuse(Phase::Permit, refusal)),
-                }
-            }),
+            Ok(verdict) => ask_first(base, verdict, (policy, approver, guards)),
             Err(refusal) => Soon::now(Err(base.refuse(Phase::Permit, refusal))),
         }
     }
 }
 
+#[cold]
+fn ask_first<'a>(
+    mut base: Box<Base>,
+    verdict: Verdict,
+    whom: (&'a dyn Policy, &'a dyn Approver, &'a Guards),
+) -> Soon<'a, Result<Call<Permitted>, Refused>> {
+    Soon::later(async move {
+        match ask::ask(&mut base, verdict, whom).await {
+            Ok(permit) => Ok(permitted(base, permit, whom.2)),
+            Err(refusal) => Err(base.refuse(Phase::Permit, refusal)),
+        }
+    })
+}
+
 /// The permit goes to the arguments it was given for, and everyone who writes down or watches is told.
 fn permitted(mut base: Box<Base>, permit: Permit, guards: &Guards) -> Call<Permitted> {
-    if let Some(ticket) = base.ticket {
-        let run = base.scope().run.id();
-        let _ = caught(|| guards.ledger.decide(ticket, run, permit.by()));
+    if let Some(ticket) = base.ticket() {
+        write_down(ticket, &base, &permit, guards);
     }
-    base.steps().note(|| What::Permitted { by: told(&permit.by, guards) });
+    base.steps().note(|| What::Permitted { by: told_rule(&permit.by, guards) });
     base.permit = Some(permit);
     Call { base, state: Permitted { _earned: () } }
 }
 
+#[inline(never)]
+fn write_down(ticket: Ticket, base: &Base, permit: &Permit, guards: &Guards) {
+    let run = base.scope().run.id();
+    let _ = caught(|| guards.ledger.decide(ticket, run, permit.by()));
+}
+
 /// Whether the call could run at all; from here on it may be the one that tries a breaker.
 fn admitted(base: &mut Base, guards: &Guards) -> Result<(), Refusal> {
-    base.probe = admit(base.invocation(), base, &guards.breakers)?;
+    if let Some(probe) = admit(base.invocation(), base, &guards.breakers)? {
+        base.rare().probe = Some(probe);
+    }
     let scope = base.scope();
     scope.run.window().admit(scope.turn, || same_call(base.invocation()))
 }
 
 /// Tells the ledger of a call that will need a claim. Nothing depends on it yet: the claim itself decides.
 fn noted(invocation: &Invocation, base: &Base, guards: &Guards) -> Option<Ticket> {
-    if !base.needs_claim(invocation) {
-        return None;
-    }
+    if base.needs_claim(invocation) { claimed(invocation, base, guards) } else { None }
+}
+
+#[inline(never)]
+fn claimed(invocation: &Invocation, base: &Base, guards: &Guards) -> Option<Ticket> {
     let call = base.record_of(base.cx().call_id(), &invocation.tool.label, None);
     caught(|| guards.ledger.propose(&call)).ok().flatten()
 }
@@ -194,19 +201,12 @@ fn opinion(base: &mut Base) -> Opinion {
     })
 }
 
-/// What allowed a call, as observers are told it.
-fn told(by: &Word, guards: &Guards) -> Arc<str> {
-    match by {
-        Word::Rule(rule) => told_rule(rule, guards),
-        Word::Said(words) => redacted(words, guards),
-    }
-}
-
 /// A rule as observers are told it: one for exactly one call quotes its arguments, and so may hold a secret.
 fn told_rule(rule: &RuleRef, guards: &Guards) -> Arc<str> {
     if rule.quotes() { redacted(&rule.text, guards) } else { rule.text.clone() }
 }
 
+#[cold]
 fn redacted(words: &Arc<str>, guards: &Guards) -> Arc<str> {
     match guards.redactor.as_ref().map(|redactor| redactor.text(words)) {
         Some(Cow::Owned(clean)) => clean.into(),

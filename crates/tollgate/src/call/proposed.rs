@@ -6,14 +6,14 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{
-    Base, Call,
+    Base, Call, Rare,
     errand::{Errand, Held},
 };
 use crate::{
     event::{Events, Trail},
     outcome::{Refusal, RefusalCode, Trust},
     schema::Inverse,
-    tool::{CallId, Cx, IdempotencyKey, Scope},
+    tool::{CallId, Cx, IdempotencyKey, Scope, WrittenName},
 };
 
 /// A call as it was proposed. Nothing in it is believed yet.
@@ -23,7 +23,7 @@ pub struct Proposed {
     /// The call's own id.
     pub id: CallId,
     /// The tool's name, as the model wrote it.
-    pub name: String,
+    pub name: WrittenName,
     /// The arguments, as the model wrote them.
     #[serde(default)]
     pub input: RawInput,
@@ -52,10 +52,10 @@ pub struct RawInput(Box<str>);
 
 impl Proposed {
     /// A proposed call.
-    pub fn new(id: impl AsRef<str>, name: impl Into<String>, input: impl Into<RawInput>) -> Self {
+    pub fn new(id: impl AsRef<str>, name: impl AsRef<str>, input: impl Into<RawInput>) -> Self {
         Self {
             id: CallId::new(id),
-            name: name.into(),
+            name: WrittenName::new(name),
             input: input.into(),
             idempotency_key: None,
             purpose: None,
@@ -137,25 +137,26 @@ impl Call<Proposed> {
         let began = Instant::now();
         Self {
             base: Box::new(Base {
-                errand: Held::Own(Errand { cx, invocation: None }),
-                tool: None,
+                errand: Held::Own(Errand { cx, name: None, invocation: None }),
                 position,
-                key: proposed.idempotency_key.take(),
-                purpose: proposed.purpose.take(),
                 trail: Trail::begin(events, began),
                 began,
                 rounds: 0,
                 trust: Trust::TrustedSystem,
-                context: Vec::new(),
-                ticket: None,
+                rare: Rare::of(&mut proposed),
                 place: None,
                 permit: None,
                 by: None,
-                probe: None,
-                claim: None,
             }),
             state: proposed,
         }
+    }
+}
+
+impl Rare {
+    fn of(proposed: &mut Proposed) -> Option<Box<Self>> {
+        let (key, purpose) = (proposed.idempotency_key.take(), proposed.purpose.take());
+        (key.is_some() || purpose.is_some()).then(|| Box::new(Self { key, purpose, ..Self::default() }))
     }
 }
 

@@ -10,9 +10,9 @@ use crate::{
     outcome::Phase,
 };
 
-/// A call whose tool is known.
-pub struct Resolved {
-    pub(super) tool: Arc<Registered>,
+/// A call whose tool is known, in the snapshot it was found in.
+pub struct Resolved<'s> {
+    pub(super) tool: &'s Arc<Registered>,
     pub(super) written: Written,
 }
 
@@ -21,7 +21,7 @@ const LONGEST_SHOWN_NAME: usize = 128;
 
 impl Call<Proposed> {
     /// Finds the tool. A turn that was cut or malformed ends here.
-    pub fn resolve(mut self, snapshot: &Snapshot) -> Result<Call<Resolved>, Refused> {
+    pub fn resolve(mut self, snapshot: &Snapshot) -> Result<Call<Resolved<'_>>, Refused> {
         let found = match self.state.fault() {
             Some(fault) => Err(fault.clone()),
             None => snapshot.find(&self.state.name, self.base.scope().route.as_ref()),
@@ -29,7 +29,6 @@ impl Call<Proposed> {
         match found {
             Ok(tool) => {
                 self.base.steps().note_brief(|| What::Resolved);
-                let tool = tool.clone();
                 Ok(self.with(|proposed| Resolved { tool, written: proposed.into_written() }))
             }
             Err(refusal) => {

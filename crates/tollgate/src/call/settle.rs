@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
 
-use super::{Base, Call, Proposed, RawInput, Refused, Soon, Stopped, after::Finished};
+use super::{Base, Call, OpenClaim, Proposed, RawInput, Refused, Soon, Stopped, after::Finished};
 use crate::{
     event::{About, Steps, What},
     guard::{Contained, End, Fence, Ledger, Spawner, Written as InLedger, off_thread},
@@ -43,11 +43,15 @@ impl Records {
 /// What travels with an answer that is not in the ledger.
 const UNRECORDED: &str = "The end of this call could not be recorded. It happened as said here; after a restart it counts as unknown.";
 
+/// No number is written with more characters.
+const LONGEST_NUMBER: usize = 24;
+
 /// More bytes than one thread should look through while others wait.
 pub(super) const BIG: usize = 256 << 10;
 
 impl Call<Finished> {
     /// Gives the call its one answer.
+    #[inline(never)]
     pub fn settle(self, records: &Records) -> Soon<'_, Settled> {
         let Call { mut base, state: Finished { mut answer } } = self;
         let invocation = base.invocation();
@@ -113,7 +117,7 @@ impl Base {
     }
 
     fn fence(&self) -> Option<Fence> {
-        self.claim.as_ref().and_then(|claim| claim.fence())
+        self.rare.as_ref().and_then(|rare| rare.claim.as_ref()).and_then(OpenClaim::fence)
     }
 
     /// What takes a while: a long output is put aside, the end is written down.
@@ -133,7 +137,7 @@ impl Base {
         let answer = self.write(None, answer, records).await;
         let settled = self.end(answer, Written::Yes);
         // Only now: whoever goes away while the end is being written leaves a claim that is given up.
-        if let Some(claim) = &mut self.claim {
+        if let Some(claim) = self.rare.as_mut().and_then(|rare| rare.claim.as_mut()) {
             claim.close();
         }
         settled
@@ -143,11 +147,11 @@ impl Base {
     async fn write(&mut self, text: Option<RawInput>, mut answer: Settled, records: &Records) -> Settled {
         // A copy: whoever goes away meanwhile is still told of by it.
         answer.id = self.cx().call_id().clone();
-        answer.context = std::mem::take(&mut self.context);
+        answer.context = self.take_context();
         let fence = self.fence();
         let call = self.record_of(&answer.id, &answer.tool, text.as_ref());
-        let by = self.by.as_ref().map(|by| &**by.text());
-        let end = End { ticket: self.ticket, fence, call, by, settled: &answer };
+        let by = self.by.as_ref().map(|by| &*by.text);
+        let end = End { ticket: self.ticket(), fence, call, by, settled: &answer };
         let written = async { records.ledger.settle(end).await.map_err(|fault| fault.to_string()) };
         match unharmed(written).await {
             Ok(InLedger::Recorded) => {}
@@ -158,7 +162,7 @@ impl Base {
                 if fence.is_some() {
                     answer.context.push(UNRECORDED.to_owned());
                 }
-                self.steps_of(&answer).note(|| What::LedgerFault { message: message.into() });
+                self.steps().note(|| What::LedgerFault { message: message.into() });
             }
         }
         answer
@@ -168,7 +172,7 @@ impl Base {
     fn end(&mut self, mut answer: Settled, written: Written) -> Settled {
         if written == Written::No {
             answer.id = self.take_id();
-            answer.context = std::mem::take(&mut self.context);
+            answer.context = self.take_context();
         }
         let what = || What::Settled {
             status: answer.status(),
@@ -178,7 +182,9 @@ impl Base {
             was_concurrent: answer.was_concurrent,
         };
         // An answer right after its body, that nothing had to be written for, took no time of its own.
-        let mut steps = self.steps_of(&answer);
+        let about =
+            About { run: self.errand.cx().run.id(), call: Some(&answer.id), tool: Some(&answer.tool) };
+        let mut steps = self.trail.about(&about);
         if written == Written::Yes || answer.offloaded.is_some() || answer.attempts == 0 {
             steps.note(what);
         } else {
@@ -195,12 +201,6 @@ impl Base {
             Some(errand) => errand.cx.take_id(),
             None => self.cx().call_id().clone(),
         }
-    }
-
-    /// The trail, about a call that has given its id to its answer.
-    fn steps_of<'a>(&'a mut self, settled: &'a Settled) -> Steps<'a> {
-        let run = self.errand.cx().run.id();
-        self.trail.about(About { run, call: Some(&settled.id), tool: Some(&settled.tool) })
     }
 }
 
@@ -238,6 +238,9 @@ fn fitting(limit: ResultLimit, window: Option<u32>) -> ResultLimit {
 /// True for an output that is longer than it may be, or would be once it is harmless.
 fn is_too_long(outcome: &Outcome, limit: ResultLimit) -> bool {
     match (outcome, limit) {
+        (Outcome::Ok(output), ResultLimit::Chars(limit)) if output.is_bare() => {
+            limit < LONGEST_NUMBER && exceeds(output, limit)
+        }
         (Outcome::Ok(output), ResultLimit::Chars(limit)) => {
             exceeds(output, limit) || grows_beyond(output, limit)
         }
@@ -260,6 +263,9 @@ async fn shorten(answer: &mut Settled, limit: ResultLimit, base: &mut Base, reco
 
 /// The one place where what a tool said becomes what everyone is told, whichever door it leaves by.
 fn make_harmless(answer: &mut Settled, limit: ResultLimit) {
+    if matches!(&answer.outcome, Outcome::Ok(output) if output.is_bare()) {
+        return;
+    }
     let trust = answer.trust;
     neutralise(&mut answer.outcome, trust);
     if let (Outcome::Failed(failure), ResultLimit::Chars(limit)) = (&mut answer.outcome, limit) {

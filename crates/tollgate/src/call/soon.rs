@@ -20,14 +20,39 @@ pub enum Soon<'a, T> {
     Later(BoxFuture<'a, T>),
 }
 
+/// Awaits a [`Soon`]: one that is there already leaves nothing to wait for behind.
+macro_rules! soon {
+    ($answer:expr) => {
+        match $answer {
+            $crate::call::Soon::Now(Some(answer)) => answer,
+            $crate::call::Soon::Now(None) => $crate::call::Soon::spent(),
+            $crate::call::Soon::Later(answer) => answer.await,
+        }
+    };
+}
+pub(crate) use soon;
+
 impl<'a, T> Soon<'a, T> {
     pub(crate) fn now(answer: T) -> Self {
         Self::Now(Some(answer))
     }
 
+    /// Nobody takes an answer twice.
+    #[cold]
+    pub(crate) fn spent() -> T {
+        unreachable!("a phase was asked for its answer a second time")
+    }
+
+    #[cold]
     pub(crate) fn later(answer: impl Future<Output = T> + Send + 'a) -> Self {
         Self::Later(Box::pin(answer))
     }
+}
+
+/// Apart from the code of calls that wait for nobody.
+#[cold]
+fn waited_for<T>(answer: &mut BoxFuture<'_, T>, task: &mut Context<'_>) -> Poll<T> {
+    answer.as_mut().poll(task)
 }
 
 impl<T: Unpin> Future for Soon<'_, T> {
@@ -37,7 +62,7 @@ impl<T: Unpin> Future for Soon<'_, T> {
         match &mut *self {
             // Asked again after its end, it has no answer, as any other future.
             Self::Now(answer) => answer.take().map_or(Poll::Pending, Poll::Ready),
-            Self::Later(answer) => answer.as_mut().poll(task),
+            Self::Later(answer) => waited_for(answer, task),
         }
     }
 }

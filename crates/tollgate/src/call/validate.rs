@@ -83,13 +83,13 @@ impl Accepted<'_> {
     }
 }
 
-impl Call<Resolved> {
+impl Call<Resolved<'_>> {
     /// Parses, puts what was kept in the place of references, validates, and computes the effects; each once.
     pub fn validate(self, records: &Records) -> Result<Call<Validated>, Refused> {
         let Call { mut base, state: Resolved { tool, mut written } } = self;
-        let invoked = match plainly(&tool, &mut written, &base) {
+        let invoked = match plainly(tool, &mut written, &base) {
             Some(invoked) => Ok(invoked),
-            None => arguments(&tool, &written, &mut base, records),
+            None => arguments(tool, &written, &mut base, records),
         };
         match invoked {
             Ok((invocation, panic)) => {
@@ -126,6 +126,7 @@ fn plainly(tool: &Arc<Registered>, written: &mut Written, base: &Base) -> Option
     }
 }
 
+#[inline(never)]
 fn arguments(
     tool: &Arc<Registered>,
     written: &Written,
@@ -182,6 +183,7 @@ fn violations(tool: &Registered, args: &Value) -> Vec<Violation> {
     vec![Violation { pointer: String::new(), message, did_you_mean: None }]
 }
 
+#[cold]
 fn invalid(tool: &Registered, violations: Vec<Violation>) -> Refusal {
     let list: Vec<_> = violations
         .iter()

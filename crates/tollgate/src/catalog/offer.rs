@@ -9,7 +9,7 @@ use super::snapshot::Snapshot;
 use crate::{
     call::Proposed,
     schema::{Inverse, Target, project},
-    tool::{Route, Visibility},
+    tool::{Route, Visibility, WrittenName},
     wire::{CacheMark, Provider, WireNames, WireTool, tools_json},
 };
 
@@ -76,7 +76,7 @@ impl WireOffer {
     pub fn inward(&self, mut call: Proposed) -> Proposed {
         if let Some(label) = self.names.inner(&call.name) {
             let inverse = self.inverses.get(label).cloned();
-            label.clone_into(&mut call.name);
+            call.name = WrittenName::new(label);
             return call.projected(inverse);
         }
         call

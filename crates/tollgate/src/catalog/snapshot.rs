@@ -187,6 +187,7 @@ impl Snapshot {
         route.is_none_or(|route| self.routes.get(route).is_some_and(|tools| tools.contains(&tool.label)))
     }
 
+    #[cold]
     fn unknown(&self, name: &str, route: Option<&Route>) -> Refusal {
         let told = |missing: &&Missing| route.is_none_or(|route| missing.routes.contains(route));
         if let Some(missing) = self.absent.iter().filter(told).find(|missing| missing.server.has(name)) {

@@ -1,8 +1,6 @@
-//! A step in eight bytes: what happened, and how long after the call began.
+//! A step in eight bytes: what happened, and at which tick after the call began.
 
-use std::time::Duration;
-
-use super::{Progress, What};
+use super::{Progress, What, ticks::Tick};
 use crate::{
     outcome::{Phase, Status},
     tool::Concurrency,
@@ -12,7 +10,7 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark(u64);
 
-/// From the lowest bit: the time in nanoseconds (three days), what happened, and what belongs to it.
+/// From the lowest bit: the ticks since the call began (a day of them), what happened, and what belongs to it.
 const TIME: u32 = 48;
 const KIND: u32 = 4;
 const LONGEST: u64 = (1 << TIME) - 1;
@@ -47,14 +45,12 @@ impl Mark {
     pub(super) const PROPOSED: Self = Self(PROPOSED << TIME);
 
     /// A step that is handed over as it is.
-    pub(super) fn listed(after: u64) -> Self {
-        Self::new(LISTED, 0, after)
-    }
+    pub(super) const LISTED: Self = Self(LISTED << TIME);
 
     /// A step in eight bytes; `None` where it has words of its own.
     #[expect(clippy::inline_always, reason = "what happened is known where it is noted")]
     #[inline(always)]
-    pub(super) fn of(what: &What, after: u64) -> Option<Self> {
+    pub(super) fn of(what: &What) -> Option<Self> {
         let (kind, more) = match what {
             What::Proposed => (PROPOSED, 0),
             What::Resolved => (RESOLVED, 0),
@@ -81,16 +77,17 @@ impl Mark {
             }
             _ => return None,
         };
-        Some(Self::new(kind, more, after))
+        Some(Self(more << (TIME + KIND) | kind << TIME))
     }
 
-    fn new(kind: u64, more: u64, after: u64) -> Self {
-        Self(more << (TIME + KIND) | kind << TIME | after.min(LONGEST))
+    /// The same step, noted at this tick.
+    pub(super) fn at(self, tick: Tick) -> Self {
+        Self(self.0 | tick.count().min(LONGEST))
     }
 
-    /// How long after the call began.
-    pub(super) fn after(self) -> Duration {
-        Duration::from_nanos(self.0 & LONGEST)
+    /// When it was noted.
+    pub(super) fn tick(self) -> Tick {
+        Tick::of(self.0 & LONGEST)
     }
 
     /// What it stands for.
@@ -148,7 +145,7 @@ mod tests {
     use super::*;
 
     fn again(what: &What) -> Option<What> {
-        match Mark::of(what, 7)?.meaning() {
+        match Mark::of(what)?.at(Tick::of(7)).meaning() {
             Meaning::Step(what) => Some(what),
             Meaning::Permitted | Meaning::Listed => None,
         }
@@ -190,14 +187,14 @@ mod tests {
             What::Fault { message: "no".into() },
             What::Rewritten { round: 1 },
         ] {
-            assert!(Mark::of(&what, 7).is_none(), "{what:?}");
+            assert!(Mark::of(&what).is_none(), "{what:?}");
         }
     }
 
     #[test]
     fn a_time_that_is_longer_than_any_call_does_not_change_what_happened() {
-        let mark = Mark::of(&What::Checked, u64::MAX).expect("a mark");
+        let mark = Mark::of(&What::Checked).expect("a mark").at(Tick::of(u64::MAX));
         assert!(matches!(mark.meaning(), Meaning::Step(What::Checked)));
-        assert_eq!(mark.after(), Duration::from_nanos(LONGEST));
+        assert_eq!(mark.tick(), Tick::of(LONGEST));
     }
 }

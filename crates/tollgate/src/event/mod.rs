@@ -13,12 +13,13 @@ use crate::{
     tool::{CallId, Concurrency, RunId},
 };
 
+mod ticks;
 mod mark;
 mod trail;
 mod page;
 mod queue;
 
-pub(crate) use page::About;
+pub(crate) use page::{About, Whom};
 pub use queue::{Events, Subscription};
 pub(crate) use trail::{Beacon, Steps, Trail};
 

@@ -11,6 +11,7 @@ use std::{
 use super::{
     What,
     mark::{Mark, Meaning},
+    ticks::Anchor,
 };
 use crate::tool::{CallId, RunId};
 
@@ -20,6 +21,17 @@ pub(crate) struct About<'a> {
     pub(crate) run: &'a RunId,
     pub(crate) call: Option<&'a CallId>,
     pub(crate) tool: Option<&'a Arc<str>>,
+}
+
+/// Who knows whom its steps are about; asked when they are handed over, and not before.
+pub(crate) trait Whom: Sync {
+    fn about(&self) -> About<'_>;
+}
+
+impl Whom for About<'_> {
+    fn about(&self) -> About<'_> {
+        *self
+    }
 }
 
 /// The same, to keep.
@@ -47,8 +59,8 @@ pub(super) struct Handed<'a> {
     pub(super) about: About<'a>,
     /// When the call began; marks count from there.
     pub(super) began: Instant,
-    /// When the step before the first one here ended, in nanoseconds after that.
-    pub(super) since: u64,
+    /// When the step before the first one here ended, and when these were handed over: in ticks and by the clock.
+    pub(super) between: (Anchor, Anchor),
     pub(super) marks: &'a [Mark],
     pub(super) by: Option<&'a Arc<str>>,
     pub(super) listed: &'a [What],
@@ -69,7 +81,7 @@ pub(super) struct Page {
 #[derive(Debug)]
 struct Head {
     began: Instant,
-    since: u64,
+    between: (Anchor, Anchor),
     run: u32,
     tool: Option<u32>,
     permit: Option<u32>,
@@ -83,21 +95,23 @@ impl Page {
     }
 
     pub(super) fn push(&mut self, handed: &Handed<'_>) {
-        let Handed { about, began, since, marks, by, listed } = *handed;
-        self.heads.push(Head {
-            began,
-            since,
-            run: place(&mut self.runs, about.run, |known| known.is(about.run)),
-            tool: about.tool.map(|tool| place(&mut self.tools, tool, |known| Arc::ptr_eq(known, tool))),
-            permit: by.map(|by| place(&mut self.permits, by, |known| Arc::ptr_eq(known, by))),
-            id: about.call.map(|id| number(id.as_str().len())),
-            marks: number(marks.len()),
-        });
+        let Handed { about, began, between, marks, by, listed } = *handed;
+        let run = match self.runs.last() {
+            Some(last) if last.is(about.run) => number(self.runs.len() - 1),
+            _ => place(&mut self.runs, about.run, |known| known.is(about.run)),
+        };
+        let tool = about.tool.map(|tool| place_shared(&mut self.tools, tool));
+        let permit = by.map(|by| place_shared(&mut self.permits, by));
+        let id = about.call.map(|id| number(id.as_str().len()));
+        self.heads.push(Head { began, between, run, tool, permit, id, marks: number(marks.len()) });
         self.marks.extend_from_slice(marks);
-        self.listed.extend_from_slice(listed);
+        if !listed.is_empty() {
+            self.listed.extend_from_slice(listed);
+        }
         self.ids.push_str(about.call.map_or("", CallId::as_str));
     }
 
+    #[cold]
     pub(super) fn clear(&mut self) {
         self.heads.clear();
         self.marks.clear();
@@ -124,9 +138,10 @@ impl Page {
                 call: call.as_ref(),
                 tool: head.tool.map(|tool| &self.tools[tool as usize]),
             };
-            let mut since = Duration::from_nanos(head.since);
+            let (mut since, time) =
+                (Duration::from_nanos(head.between.0.nanos), head.between.0.until(head.between.1));
             for mark in own {
-                let at = mark.after();
+                let at = Duration::from_nanos(time(mark.tick()));
                 let mut tell = |what: &What| see(about, head.began + at, at.saturating_sub(since), what);
                 match mark.meaning() {
                     Meaning::Step(what) => tell(&what),
@@ -147,7 +162,16 @@ impl Page {
 /// How far back something is looked for that may be there already.
 const NEAR: usize = 4;
 
+/// The same for a text, which most often is the one that was spoken of last.
+fn place_shared(all: &mut Vec<Arc<str>>, one: &Arc<str>) -> u32 {
+    match all.last() {
+        Some(last) if Arc::ptr_eq(last, one) => number(all.len() - 1),
+        _ => place(all, one, |known| Arc::ptr_eq(known, one)),
+    }
+}
+
 /// Where something that calls share stands; it is kept once more only where it was not spoken of lately.
+#[cold]
 fn place<T: Clone>(all: &mut Vec<T>, one: &T, same: impl Fn(&T) -> bool) -> u32 {
     let from = all.len().saturating_sub(NEAR);
     let at = all[from..].iter().rposition(same).map_or(all.len(), |at| from + at);

@@ -12,6 +12,7 @@ use super::{
     Event, EventRecord, What,
     mark::Mark,
     page::{About, Handed, Page},
+    ticks::Anchor,
 };
 use crate::tool::{CallId, RunId};
 
@@ -97,8 +98,9 @@ impl Events {
 
     /// Tells of one thing that happened just now.
     pub(super) fn tell_as(&self, about: About<'_>, what: What) {
-        let (began, marks) = (Instant::now(), &[Mark::listed(0)]);
-        self.hand_over(&Handed { about, began, since: 0, marks, by: None, listed: &[what] });
+        let (began, marks) = (Instant::now(), &[Mark::LISTED]);
+        let between = (Anchor::BEGIN, Anchor::BEGIN);
+        self.hand_over(&Handed { about, began, between, marks, by: None, listed: &[what] });
     }
 
     /// Gives the steps to every observer.
@@ -108,7 +110,7 @@ impl Events {
         // Whoever wakes up wants the lock at once.
         drop(queues);
         if asleep {
-            self.hub.line.wake.notify_all();
+            self.hub.line.wake();
         }
     }
 }
@@ -127,6 +129,11 @@ impl Drop for Hub {
 }
 
 impl Line {
+    #[cold]
+    fn wake(&self) {
+        self.wake.notify_all();
+    }
+
     fn lock(&self) -> MutexGuard<'_, Queues> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }

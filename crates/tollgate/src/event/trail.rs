@@ -1,4 +1,4 @@
-//! The steps of one call, noted as it walks. Reads no clock and keeps nothing while nobody observes.
+//! The steps of one call, noted as it walks. Counts no ticks and keeps nothing while nobody observes.
 
 use std::{
     sync::Arc,
@@ -8,8 +8,9 @@ use std::{
 use super::{
     Progress, What,
     mark::Mark,
-    page::{About, Handed, Tag},
+    page::{Handed, Tag, Whom},
     queue::Events,
+    ticks::{Anchor, Tick},
 };
 
 /// What a call has noted and not yet handed over.
@@ -22,9 +23,11 @@ pub(crate) struct Trail {
 struct Noted {
     events: Events,
     began: Instant,
-    // When the steps that were handed over ended, and when the last one did, in nanoseconds since it began.
-    since: u64,
-    last: u64,
+    first: u64,
+    // When the steps that were handed over ended.
+    since: Anchor,
+    // When the last step ended.
+    last: Tick,
     marks: [Mark; ROOM],
     len: usize,
     by: Option<Arc<str>>,
@@ -33,7 +36,7 @@ struct Noted {
 /// The trail of a call, and whom its steps are about. Borrowed from the call: nothing is counted or copied for it.
 pub(crate) struct Steps<'a> {
     trail: &'a mut Trail,
-    about: About<'a>,
+    whom: &'a dyn Whom,
 }
 
 /// The steps of a call that is not rewritten, retried or asked about.
@@ -45,20 +48,21 @@ impl Trail {
         if !events.is_observed() {
             return Self::default();
         }
-        let mut marks = [Mark::listed(0); ROOM];
+        let mut marks = [Mark::LISTED; ROOM];
         marks[0] = Mark::PROPOSED;
-        let noted = Noted { events: events.clone(), began: at, since: 0, last: 0, marks, len: 1, by: None };
-        Self { noted: Some(noted) }
+        let (events, since, last) = (events.clone(), Anchor::BEGIN, Tick::ZERO);
+        let first = Tick::first();
+        Self { noted: Some(Noted { events, began: at, first, since, last, marks, len: 1, by: None }) }
     }
 
     /// The trail as one about this call.
-    pub(crate) fn about<'a>(&'a mut self, about: About<'a>) -> Steps<'a> {
-        Steps { trail: self, about }
+    pub(crate) fn about<'a>(&'a mut self, whom: &'a dyn Whom) -> Steps<'a> {
+        Steps { trail: self, whom }
     }
 }
 
 impl Steps<'_> {
-    /// Notes a step; it took as long as it is since the last clock read.
+    /// Notes a step; it took as long as it is since the last one that was not brief.
     #[expect(
         clippy::inline_always,
         reason = "what is noted is known where it is, and only there a mark is made of it for nothing"
@@ -66,73 +70,96 @@ impl Steps<'_> {
     #[inline(always)]
     pub(crate) fn note(&mut self, what: impl FnOnce() -> What) {
         if let Some(noted) = &mut self.trail.noted {
-            noted.last = nanos(noted.began.elapsed());
-            noted.add(self.about, what());
+            noted.tick();
+            noted.add(self.whom, what());
         }
     }
 
-    /// Notes a step that is shorter than reading the clock.
+    /// Notes a step that is shorter than counting its ticks.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn note_brief(&mut self, what: impl FnOnce() -> What) {
         if let Some(noted) = &mut self.trail.noted {
-            noted.add(self.about, what());
+            noted.add(self.whom, what());
         }
     }
 
     /// Hands over what was noted.
     pub(crate) fn flush(&mut self) {
         if let Some(noted) = &mut self.trail.noted {
-            noted.hand_over(self.about, None);
+            noted.hand_over(self.whom, None);
         }
     }
 
-    /// Hands over the rest; nothing is noted after it. Says when the last step was noted: that saves a clock read.
+    /// Hands over the rest; nothing is noted after it. Says when that was: the clock is read once for both.
     pub(crate) fn end(&mut self) -> Option<Instant> {
         self.flush();
         let noted = self.trail.noted.take()?;
-        Some(noted.began + Duration::from_nanos(noted.last))
+        Some(noted.began + Duration::from_nanos(noted.since.nanos))
     }
 
     /// What a running body tells of itself goes beside the trail, straight to the observers.
     pub(crate) fn beacon(&self) -> Beacon {
-        Beacon(self.trail.noted.as_ref().map(|noted| (noted.events.clone(), self.about.owned())))
+        Beacon(self.trail.noted.as_ref().map(|noted| (noted.events.clone(), self.whom.about().owned())))
     }
 }
 
 impl Noted {
+    #[inline(never)]
+    fn tick(&mut self) {
+        self.last = Tick::since(self.first, self.began);
+    }
+
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    fn add(&mut self, about: About<'_>, what: What) {
-        let Some(mark) = Mark::of(&what, self.last) else { return self.hand_over(about, Some(what)) };
-        // Two permits in one hand-over would share the words.
-        let again = matches!(what, What::Permitted { .. }) && self.by.is_some();
-        if self.len == ROOM || again {
-            self.hand_over(about, None);
+    fn add(&mut self, whom: &dyn Whom, what: What) {
+        let Some(mark) = Mark::of(&what) else { return self.hand_over(whom, Some(what)) };
+        if let What::Permitted { by } = what {
+            return self.put_permit(whom, mark, by);
         }
-        match what {
-            What::Permitted { by } => self.by = Some(by),
-            // What fits a mark owns nothing, and to find that out again takes longer than the rest.
-            other => std::mem::forget(other),
+        // What fits a mark owns nothing, and to find that out again takes longer than the rest.
+        std::mem::forget(what);
+        self.put(whom, mark);
+    }
+
+    /// A permit in a hand-over of its own where there is one already: they would share the words.
+    #[inline(never)]
+    fn put_permit(&mut self, whom: &dyn Whom, mark: Mark, by: Arc<str>) {
+        if self.by.is_some() {
+            self.hand_over(whom, None);
         }
-        self.marks[self.len] = mark;
+        self.put(whom, mark);
+        self.by = Some(by);
+    }
+
+    #[inline(never)]
+    fn put(&mut self, whom: &dyn Whom, mark: Mark) {
+        if self.len == ROOM {
+            self.hand_over(whom, None);
+        }
+        self.marks[self.len] = mark.at(self.last);
         self.len += 1;
     }
 
-    /// Hands over what was noted, and behind it a step that has words of its own.
-    fn hand_over(&mut self, about: About<'_>, listed: Option<What>) {
-        let began = self.began;
-        let handed = |since, marks, by, listed| Handed { about, began, since, marks, by, listed };
+    /// Hands over what was noted, and behind it a step that has words of its own. The clock is read here.
+    fn hand_over(&mut self, whom: &dyn Whom, listed: Option<What>) {
+        let (about, began) = (whom.about(), self.began);
+        if self.len == 0 && listed.is_none() {
+            return;
+        }
+        let now = Anchor { tick: self.last, nanos: nanos(began.elapsed()) };
+        let mut since = self.since;
+        let handed =
+            |since, marks, by, listed| Handed { about, began, between: (since, now), marks, by, listed };
         let noted = &self.marks[..self.len];
-        if !noted.is_empty() {
-            self.events.hand_over(&handed(self.since, noted, self.by.as_ref(), &[]));
-            self.since = noted.last().map_or(self.since, |mark| nanos(mark.after()));
+        if let Some(last) = noted.last() {
+            self.events.hand_over(&handed(since, noted, self.by.as_ref(), &[]));
+            since = Anchor { tick: last.tick(), nanos: since.until(now)(last.tick()) };
         }
         if let Some(what) = listed {
-            self.events.hand_over(&handed(self.since, &[Mark::listed(self.last)], None, &[what]));
-            self.since = self.last;
+            self.events.hand_over(&handed(since, &[Mark::LISTED.at(self.last)], None, &[what]));
         }
-        (self.len, self.by) = (0, None);
+        (self.since, self.len, self.by) = (now, 0, None);
     }
 }
 

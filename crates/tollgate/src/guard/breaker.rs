@@ -215,14 +215,30 @@ impl Breakers {
         spec: &ToolSpec,
         scope: &Scope,
     ) -> Result<Option<Box<Probe>>, Refusal> {
-        if let Some(book) = &self.book
-            && caught(|| book.changes()).is_ok_and(|changes| changes != self.seen.load(Ordering::Acquire))
-        {
-            self.refresh();
+        if self.book.is_some() {
+            self.take_over();
         }
         if self.watched.load(Ordering::Acquire) == 0 {
             return Ok(None);
         }
+        self.admit_watched(spec, scope)
+    }
+
+    /// Takes over what others have changed in the book, where they have.
+    #[inline(never)]
+    fn take_over(&self) {
+        let Some(book) = &self.book else { return };
+        if caught(|| book.changes()).is_ok_and(|changes| changes != self.seen.load(Ordering::Acquire)) {
+            self.refresh();
+        }
+    }
+
+    #[cold]
+    fn admit_watched(
+        self: &Arc<Self>,
+        spec: &ToolSpec,
+        scope: &Scope,
+    ) -> Result<Option<Box<Probe>>, Refusal> {
         let now = Instant::now();
         let mut cells = self.lock();
         let keys = keys_of(spec, scope);
@@ -244,9 +260,13 @@ impl Breakers {
     /// Counts how a call ended.
     pub(crate) fn record(&self, spec: &ToolSpec, scope: &Scope, health: Health) {
         let quiet = health == Health::Well && self.watched.load(Ordering::Acquire) == 0;
-        if quiet || health == Health::Untold {
-            return;
+        if !quiet && health != Health::Untold {
+            self.count(spec, scope, health);
         }
+    }
+
+    #[cold]
+    fn count(&self, spec: &ToolSpec, scope: &Scope, health: Health) {
         let mut cells = self.lock();
         for key in keys_of(spec, scope) {
             // A breaker opened by hand is closed by hand.

@@ -18,8 +18,9 @@ impl<'a, T> Contained<'a, T> {
     }
 
     fn let_go(&mut self) {
-        let work = self.0.take();
-        let _ = caught(|| drop(work));
+        if let Some(work) = self.0.take() {
+            let _ = caught(|| drop(work));
+        }
     }
 }
 
@@ -27,14 +28,25 @@ impl<T> Future for Contained<'_, T> {
     type Output = Result<T, String>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(work) = &mut self.0 else { return Poll::Ready(Err("asked after its end".to_owned())) };
-        let ended = match caught(|| work.as_mut().poll(task)) {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(done)) => Ok(done),
-            Err(panic) => Err(panic),
-        };
-        self.let_go();
-        Poll::Ready(ended)
+        let work = &mut self.0;
+        let mut done = None;
+        let ended = caught(|| match work.as_mut().map(|work| work.as_mut().poll(task)) {
+            Some(Poll::Ready(answer)) => {
+                // Kept before the work is let go: a panic in its drop takes no answer away.
+                done = Some(Ok(answer));
+                *work = None;
+            }
+            Some(Poll::Pending) => {}
+            None => done = Some(Err("asked after its end".to_owned())),
+        });
+        match (done, ended) {
+            (Some(done), _) => Poll::Ready(done),
+            (None, Ok(())) => Poll::Pending,
+            (None, Err(panic)) => {
+                self.let_go();
+                Poll::Ready(Err(panic))
+            }
+        }
     }
 }
 
@@ -50,6 +62,7 @@ pub(crate) fn caught<T>(ask: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// What a panic said, for the operator. What it threw is somebody else's too, and may panic when it is dropped.
+#[cold]
 fn said(panic: Box<dyn Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -4,15 +4,15 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{Mutex, OnceLock, PoisonError},
-    task::{Context, Poll},
+    task::Poll,
     time::Duration,
 };
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{contained::Contained, hourglass::Hourglass};
+use super::{contained::Contained, first::at_first, hourglass::Hourglass};
 use crate::{
     event::{Beacon, Progress, Steps},
     tool::{Cx, Timeouts},
@@ -40,33 +40,33 @@ pub(crate) enum Late {
 /// How long a body that was told to stop may take to clean up.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// Polls once, on the caller's own waker. Quick work ends here, before any timer is made.
-fn first_poll<F: Future + Unpin>(future: &mut F) -> impl Future<Output = Poll<F::Output>> {
-    std::future::poll_fn(|task: &mut Context<'_>| Poll::Ready(Pin::new(&mut *future).poll(task)))
-}
-
 /// Drives `body` until it ends, a deadline passes or the call is cancelled.
 ///
 /// `until` is when the whole call, retries included, must be over. On a deadline or a cancellation the body
 /// is told through its token and has a moment to end by itself; what it then says is taken.
-pub(crate) async fn drive<F: Future<Output: Send> + Unpin + Send>(
-    body: &mut F,
-    cx: &Cx,
-    timeouts: &Timeouts,
-    until: &mut Option<Instant>,
-    steps: &mut Steps<'_>,
-) -> Ended<F::Output> {
-    let first = first_poll(body).await;
-    if let Poll::Ready(done) = first {
-        cx.pulse().tell_held(steps);
-        return Ended::Done(done);
-    }
-    // What was noted so far reaches observers before the long wait begins.
-    cx.pulse().release(steps);
-    drive_on(body, cx, timeouts, until).await
+pub(crate) fn drive<'a, F: Future<Output: Send> + Unpin + Send>(
+    body: &'a mut F,
+    cx: &'a Cx,
+    timeouts: &'a Timeouts,
+    until: &'a mut Option<Instant>,
+    steps: &'a mut Steps<'_>,
+) -> impl Future<Output = Ended<F::Output>> + Send {
+    at_first(move |task| match Pin::new(&mut *body).poll(task) {
+        Poll::Ready(done) => {
+            cx.pulse().tell_held(steps);
+            Ok(Ended::Done(done))
+        }
+        Poll::Pending => {
+            // What was noted so far reaches observers before the long wait begins.
+            cx.pulse().release(steps);
+            Err(drive_on(body, cx, timeouts, until))
+        }
+    })
 }
 
-// Boxed, like every wait here: a call that never waits does not carry the room for timers with it.
+// Boxed, like every wait here: a call that never waits does not carry the room for timers with it, and their code lies
+// apart from its own.
+#[inline(never)]
 fn drive_on<'a, F: Future<Output: Send> + Unpin + Send>(
     body: &'a mut F,
     cx: &'a Cx,
@@ -108,41 +108,55 @@ pub(crate) enum Guarded<T> {
     Cancelled,
 }
 
-/// Runs somebody else's code with panics caught, within a limit, until cancelled.
-pub(crate) async fn guarded<T: Send>(
-    work: BoxFuture<'_, T>,
+/// Runs somebody else's code with panics caught, within a limit, until cancelled. The token is asked for where there is
+/// something to wait for.
+pub(crate) fn guarded<'a, T: Send + 'a>(
+    work: BoxFuture<'a, T>,
     limit: Duration,
-    token: &CancellationToken,
+    token: impl FnOnce() -> &'a CancellationToken + Send + Unpin,
     steps: &mut Steps<'_>,
-) -> Guarded<T> {
-    let mut work = Contained::new(work);
-    let done = match first_poll(&mut work).await {
-        Poll::Ready(done) => done,
-        Poll::Pending => {
-            steps.flush();
-            match tokio::time::timeout(limit, until_cancelled(work, token)).boxed().await {
-                Ok(Some(done)) => done,
-                Ok(None) => return Guarded::Cancelled,
-                Err(_) => return Guarded::Late,
+) -> impl Future<Output = Guarded<T>> + Send {
+    at_first(move |task| {
+        let mut work = Contained::new(work);
+        match Pin::new(&mut work).poll(task) {
+            Poll::Ready(Ok(value)) => Ok(Guarded::Done(value)),
+            Poll::Ready(Err(panic)) => Ok(Guarded::Panicked(panic)),
+            Poll::Pending => {
+                steps.flush();
+                Err(guarded_on(work, limit, token()))
             }
         }
-    };
-    match done {
-        Ok(value) => Guarded::Done(value),
-        Err(panic) => Guarded::Panicked(panic),
-    }
+    })
+}
+
+#[inline(never)]
+fn guarded_on<'a, T: Send + 'a>(
+    work: Contained<'a, T>,
+    limit: Duration,
+    token: &'a CancellationToken,
+) -> BoxFuture<'a, Guarded<T>> {
+    Box::pin(async move {
+        match tokio::time::timeout(limit, until_cancelled(work, token)).await {
+            Ok(Some(Ok(value))) => Guarded::Done(value),
+            Ok(Some(Err(panic))) => Guarded::Panicked(panic),
+            Ok(None) => Guarded::Cancelled,
+            Err(_) => Guarded::Late,
+        }
+    })
 }
 
 /// Waits without a limit, panics caught. `None` when the token was cancelled first.
-pub(crate) async fn cancellable<T: Send>(
-    work: BoxFuture<'_, T>,
-    token: &CancellationToken,
-) -> Option<Result<T, String>> {
-    let mut work = Contained::new(work);
-    match first_poll(&mut work).await {
-        Poll::Ready(done) => Some(done),
-        Poll::Pending => until_cancelled(work, token).await,
-    }
+pub(crate) fn cancellable<'a, T: Send + 'a>(
+    work: BoxFuture<'a, T>,
+    token: &'a CancellationToken,
+) -> impl Future<Output = Option<Result<T, String>>> + Send {
+    at_first(move |task| {
+        let mut work = Contained::new(work);
+        match Pin::new(&mut work).poll(task) {
+            Poll::Ready(done) => Ok(Some(done)),
+            Poll::Pending => Err(until_cancelled(work, token)),
+        }
+    })
 }
 
 fn until_cancelled<'a, F: Future + Send + 'a>(
@@ -216,12 +230,21 @@ impl Pulse {
 
     /// Tells what was held back so far, after the call's own steps.
     fn tell_held(&self, steps: &mut Steps<'_>) {
-        if self.heart.get().is_some_and(|heart| !heart.life().held.is_empty()) {
+        if let Some(heart) = self.heart.get() {
+            self.tell_of(heart, steps);
+        }
+    }
+
+    #[cold]
+    fn tell_of(&self, heart: &Heart, steps: &mut Steps<'_>) {
+        let held = !heart.life().held.is_empty();
+        if held {
             self.release(steps);
         }
     }
 
     /// From here on progress is told as it comes.
+    #[inline(never)]
     fn release(&self, steps: &mut Steps<'_>) {
         steps.flush();
         let heart = self.heart();

@@ -11,6 +11,7 @@ mod breaker;
 mod retry;
 mod hourglass;
 mod contained;
+mod first;
 mod deadline;
 mod ledger;
 mod idempotency;

@@ -53,8 +53,7 @@ impl Window {
         let call = call();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.move_to(turn);
-        let Seen { now, before, .. } = &mut *seen;
-        let turns = *now.entry(call).or_insert_with(|| 1 + before.get(&call).copied().unwrap_or(0));
+        let turns = seen.now.get(&call).copied().unwrap_or_else(|| seen.note(call));
         drop(seen);
         if turns <= limit {
             return Ok(());
@@ -68,6 +67,14 @@ impl Window {
 }
 
 impl Seen {
+    /// A call that did not come in this turn yet.
+    #[cold]
+    fn note(&mut self, call: u64) -> u32 {
+        let turns = 1 + self.before.get(&call).copied().unwrap_or(0);
+        self.now.insert(call, turns);
+        turns
+    }
+
     fn move_to(&mut self, turn: u32) {
         if turn == self.turn {
             return;

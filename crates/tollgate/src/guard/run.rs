@@ -21,7 +21,8 @@ pub struct Run {
 #[derive(Debug)]
 struct Inner {
     id: RunId,
-    token: CancellationToken,
+    // Made when first asked for: nobody can have cancelled what nobody has.
+    token: OnceLock<CancellationToken>,
     purse: Purse,
     window: Window,
     trace: Option<TraceParent>,
@@ -33,7 +34,7 @@ struct Inner {
 #[must_use]
 pub struct RunBuilder {
     id: RunId,
-    token: CancellationToken,
+    token: OnceLock<CancellationToken>,
     budget: Budget,
     repetition: Repetition,
     book: Option<Arc<dyn PurseBook>>,
@@ -50,7 +51,7 @@ impl Run {
     pub fn builder(id: impl AsRef<str>) -> RunBuilder {
         RunBuilder {
             id: RunId::new(id),
-            token: CancellationToken::new(),
+            token: OnceLock::new(),
             budget: Budget::default(),
             repetition: Repetition::default(),
             book: None,
@@ -65,7 +66,12 @@ impl Run {
 
     /// The token that stops everything of this run. Batches and calls have children of it.
     pub fn token(&self) -> &CancellationToken {
-        &self.inner.token
+        self.inner.token.get_or_init(CancellationToken::new)
+    }
+
+    /// True once its token was cancelled.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.inner.token.get().is_some_and(CancellationToken::is_cancelled)
     }
 
     /// What it has spent, and may still.
@@ -118,7 +124,7 @@ impl RunBuilder {
 
     /// A token of a larger session that stops this run too.
     pub fn under(mut self, session: &CancellationToken) -> Self {
-        self.token = session.child_token();
+        self.token = OnceLock::from(session.child_token());
         self
     }
 

@@ -69,7 +69,7 @@ impl Workspace {
         }
         gate.state.fetch_or(WRITER, Ordering::AcqRel);
         // From here on a drop undoes it, also while we still wait for the readers to leave.
-        let slot = self.slot(Place::Alone { queue });
+        let slot = self.slot(Place::Alone { queue: Box::new(queue) });
         while gate.state.load(Ordering::Acquire) != WRITER {
             gate.left.notified().await;
         }
@@ -92,7 +92,7 @@ impl Workspace {
             }
             Place::Shared => {
                 if gate.state.fetch_sub(1, Ordering::AcqRel) == WRITER + 1 {
-                    gate.left.notify_one();
+                    gate.last_reader_left();
                 }
             }
         }
@@ -108,7 +108,7 @@ pub(crate) enum Place {
     Shared,
     // The queue stays locked for as long as the place is held.
     Alone {
-        queue: OwnedMutexGuard<()>,
+        queue: Box<OwnedMutexGuard<()>>,
     },
 }
 
@@ -146,6 +146,11 @@ struct Gate {
 const WRITER: usize = 1 << (usize::BITS - 1);
 
 impl Gate {
+    #[cold]
+    fn last_reader_left(&self) {
+        self.left.notify_one();
+    }
+
     fn share_now(&self) -> bool {
         let mut state = self.state.load(Ordering::Relaxed);
         while state & WRITER == 0 {

@@ -87,6 +87,8 @@ impl Failure {
         Self::of(FailureKind::Unknown, message)
     }
 
+    // Cold: what comes to this is not what a quick call does, and its code lies apart from what is.
+    #[cold]
     fn of(kind: FailureKind, message: impl Into<String>) -> Self {
         Self(Box::new(FailureDetails {
             kind,

@@ -116,6 +116,11 @@ impl Output {
         self
     }
 
+    /// True for one number, yes or no, or nothing: there is no text in it that could hide, hold or be anything.
+    pub(crate) fn is_bare(&self) -> bool {
+        matches!(&self.items[..], [Item::Json { json: Value::Number(_) | Value::Bool(_) | Value::Null }])
+    }
+
     /// The first JSON item: what an output schema speaks of.
     pub fn structured(&self) -> Option<&Value> {
         self.items.iter().find_map(|item| match item {

@@ -131,6 +131,8 @@ codes! {
 
 impl Refusal {
     /// A refusal with a code and a reason.
+    // Cold: what comes to this is not what a quick call does, and its code lies apart from what is.
+    #[cold]
     pub fn new(code: RefusalCode, reason: impl Into<String>) -> Self {
         Self(Box::new(RefusalDetails {
             code,

@@ -154,6 +154,11 @@ impl RuleRef {
         Self(Arc::new(RuleText { text, source, layer, quotes }))
     }
 
+    /// The words for whatever decided in the place of a rule.
+    pub(crate) fn said(words: Arc<str>) -> Self {
+        Self(Arc::new(RuleText { text: words, source: "".into(), layer: None, quotes: true }))
+    }
+
     /// True where the text quotes arguments, and so may hold a secret.
     pub(crate) fn quotes(&self) -> bool {
         self.0.quotes

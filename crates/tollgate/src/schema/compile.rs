@@ -23,6 +23,8 @@ pub struct Compiled {
     validator: Validator,
     /// The short way, where the schema is plain enough for one.
     quick: Option<Quick>,
+    /// The one thing it asks for, where that is a type and nothing else.
+    only: Option<Only>,
     /// The author's words. The names in it are only looked for when there is a violation to explain.
     schema: Schema,
     /// How many alternatives it has where it refers to itself.
@@ -60,7 +62,7 @@ impl Compiled {
             comes_to_an_end(&closed.schema)?;
         }
         let validator = build(&closed.schema, closed.formats)?;
-        Ok(Self { validator, quick: Quick::of(&closed.schema), schema, ways: closed.ways })
+        Ok(Self { validator, quick: Quick::of(&closed.schema), only: None, schema, ways: closed.ways })
     }
 
     /// Compiles the schema of a tool's arguments; where it is silent about further fields, they are taken.
@@ -75,12 +77,13 @@ impl Compiled {
         let schema = schema.into();
         comes_to_an_end(&schema)?;
         let ways = Branching::of(&schema).ways;
-        Ok(Self { validator: build(&schema, Formats::AsDraft)?, quick: None, schema, ways })
+        let (validator, only) = (build(&schema, Formats::AsDraft)?, Only::of(&schema));
+        Ok(Self { validator, quick: None, only, schema, ways })
     }
 
     /// True when the value is what the schema asks for.
     pub fn accepts(&self, value: &Value) -> bool {
-        self.validator.is_valid(value)
+        self.only.is_some_and(|only| only.surely(value)) || self.validator.is_valid(value)
     }
 
     /// The arguments as the tool wants them and what stands for them, where one look at their text tells that it is
@@ -97,6 +100,49 @@ impl Compiled {
             return if self.accepts(value) { Vec::new() } else { vec![told] };
         }
         violations(&self.validator, value, &property_names(&self.schema))
+    }
+}
+
+/// A type that a schema asks for and nothing else, as most outputs that are one number or text do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Only {
+    Null,
+    Boolean,
+    Integer,
+    Number,
+    Text,
+}
+
+impl Only {
+    fn of(schema: &Value) -> Option<Self> {
+        let map = schema.as_object()?;
+        let only = match map.get("type")?.as_str()? {
+            "null" => Self::Null,
+            "boolean" => Self::Boolean,
+            "integer" => Self::Integer,
+            "number" => Self::Number,
+            "string" => Self::Text,
+            _ => return None,
+        };
+        // A format speaks of texts alone.
+        let asks_nothing = |key: &String| match key.as_str() {
+            "type" | "title" | "description" | "$schema" => true,
+            "format" => only != Self::Text,
+            _ => false,
+        };
+        map.keys().all(asks_nothing).then_some(only)
+    }
+
+    /// True for what is surely of the type; otherwise it tells nothing.
+    fn surely(self, value: &Value) -> bool {
+        match value {
+            Value::Null => self == Self::Null,
+            Value::Bool(_) => self == Self::Boolean,
+            Value::Number(_) if self == Self::Number => true,
+            Value::Number(number) => self == Self::Integer && !number.is_f64(),
+            Value::String(_) => self == Self::Text,
+            Value::Array(_) | Value::Object(_) => false,
+        }
     }
 }
 
@@ -133,4 +179,43 @@ fn build(schema: &Value, formats: Formats) -> Result<Validator, BadSchema> {
         Formats::Checked => &*CHECKED,
     };
     options.build(schema).map_err(|error| BadSchema::Invalid(crate::json::shorten(&error.to_string(), 300)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_of_one_type_says_what_the_validator_says() {
+        let values = [
+            json!(null),
+            json!(true),
+            json!(0),
+            json!(-7),
+            json!(u64::MAX),
+            json!(1.0),
+            json!(1.5),
+            json!(""),
+            json!("2026-11-18"),
+            json!([]),
+            json!({}),
+        ];
+        for kind in ["null", "boolean", "integer", "number", "string", "array", "object"] {
+            for schema in [
+                json!({"type": kind}),
+                json!({"type": kind, "title": "T", "description": "D", "format": "date"}),
+                json!({"type": kind, "minimum": 1, "minLength": 1, "enum": [true, 1, "2026-11-18"]}),
+                json!({"type": [kind, "null"]}),
+                json!({"type": kind, "not": {}}),
+            ] {
+                let compiled = Compiled::any(schema.clone()).unwrap();
+                for value in &values {
+                    let said = compiled.validator.is_valid(value);
+                    assert_eq!(compiled.accepts(value), said, "{schema} {value}");
+                }
+            }
+        }
+    }
 }

@@ -82,6 +82,14 @@ impl Cx {
         self.lane.start.as_ref().unwrap_or_else(|| self.scope.run.token())
     }
 
+    /// True once the call is not to start any more.
+    pub(crate) fn is_kept_from_starting(&self) -> bool {
+        match &self.lane.start {
+            Some(token) => token.is_cancelled(),
+            None => self.scope.run.is_stopped(),
+        }
+    }
+
     /// The call's own id.
     pub fn call_id(&self) -> &CallId {
         &self.call
@@ -141,7 +149,7 @@ impl Cx {
 
     /// True once the call should stop.
     pub fn is_cancelled(&self) -> bool {
-        self.token.get().unwrap_or_else(|| self.parent()).is_cancelled()
+        self.token.get().map_or_else(|| self.is_stopped(), CancellationToken::is_cancelled)
     }
 
     /// Resolves when the call should stop.
@@ -170,7 +178,10 @@ impl Cx {
 
     /// True once whoever runs the call has stopped it; a deadline that passed is not that.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.parent().is_cancelled()
+        match &self.lane.body {
+            Some(token) => token.is_cancelled(),
+            None => self.scope.run.is_stopped(),
+        }
     }
 
     pub(crate) fn pulse(&self) -> &Pulse {

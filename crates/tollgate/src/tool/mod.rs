@@ -29,7 +29,9 @@ pub use declared::input_schema;
 pub use effects::{Access, Concurrency, Effects, Part, Resource};
 pub(crate) use erased::{Erased, erase};
 pub(crate) use memo::Owner;
-pub use name::{BadName, CallId, Caller, IdempotencyKey, MAX_NAME, Origin, Route, RunId, ToolId, ToolName};
+pub use name::{
+    BadName, CallId, Caller, IdempotencyKey, MAX_NAME, Origin, Route, RunId, ToolId, ToolName, WrittenName,
+};
 pub use peer::{Answers, Peer, PeerFault, PeerRequest, Requests};
 pub use scope::{Isolation, Scope};
 pub use spec::{DEFAULT_RESULT_CHARS, Interrupt, OnFatal, ResultLimit, Timeouts, ToolSpec, Visibility};

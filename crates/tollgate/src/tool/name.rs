@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 /// The longest tool name that is accepted; every provider's limit is at or below it.
 pub const MAX_NAME: usize = 128;
@@ -102,18 +103,38 @@ impl Serialize for ToolName {
     }
 }
 
-/// Makes a newtype over text behind a pointer: never a bare `String` in a signature.
+/// Makes a newtype over text: never a bare `String` in a signature.
 macro_rules! text_id {
-    ($(#[$doc:meta])* $name:ident($pointer:ident)) => {
+    // Kept in place where it is short: it goes with its call from hand to hand.
+    ($(#[$doc:meta])* $name:ident(SmolStr)) => {
         $(#[$doc])*
         #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(Option<$pointer<str>>);
+        pub struct $name(SmolStr);
+
+        impl $name {
+            /// Keeps the text as it is.
+            pub fn new(text: impl AsRef<str>) -> Self {
+                Self(SmolStr::new(text))
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        text_id!(@text $name);
+    };
+    // Many calls have the same one, and share it.
+    ($(#[$doc:meta])* $name:ident(Arc)) => {
+        $(#[$doc])*
+        #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Option<Arc<str>>);
 
         impl $name {
             /// Keeps the text as it is.
             pub fn new(text: impl AsRef<str>) -> Self {
                 let text = text.as_ref();
-                // An empty one takes no room, so that one can be moved out of its place.
                 Self((!text.is_empty()).then(|| text.into()))
             }
 
@@ -123,6 +144,9 @@ macro_rules! text_id {
             }
         }
 
+        text_id!(@text $name);
+    };
+    (@text $name:ident) => {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.pad(self.as_str())
@@ -150,9 +174,12 @@ macro_rules! text_id {
 }
 
 text_id!(
-    /// A call's own id, as the provider gave it, or as made for a call that came without. It goes with its call from
-    /// hand to hand, so it is not shared.
-    CallId(Box)
+    /// A call's own id, as the provider gave it, or as made for a call that came without.
+    CallId(SmolStr)
+);
+text_id!(
+    /// A tool's name as a model wrote it: any text, of which nothing is believed yet.
+    WrittenName(SmolStr)
 );
 text_id!(
     /// One run of an agent: what budgets, repetition and cancellation are counted by.
@@ -170,6 +197,26 @@ text_id!(
     /// A key under which a call takes effect at most once.
     IdempotencyKey(Arc)
 );
+
+impl std::ops::Deref for WrittenName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for WrittenName {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for WrittenName {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
 
 impl RunId {
     /// True for the very same id, not for one that only reads the same.

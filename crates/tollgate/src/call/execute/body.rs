@@ -1,6 +1,12 @@
 //! The body itself: tried, and tried again where that is worth it; on a task of its own where it may block.
 
-use futures_util::FutureExt;
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{super::Base, Guards};
@@ -31,14 +37,19 @@ impl Body<'_> {
             && failure.kind == FailureKind::Retryable
             && self.base.invocation().tool.spec.retry.attempts > 1
         {
-            ending = self.retry(ending, until).boxed().await;
+            ending = self.retry(ending, until).await;
         }
         self.base.leave();
         ending
     }
 
     /// Tries again for as long as it is worth it.
-    async fn retry(&mut self, first: Ending, mut until: Option<Instant>) -> Ending {
+    #[cold]
+    fn retry(&mut self, first: Ending, until: Option<Instant>) -> BoxFuture<'_, Ending> {
+        self.tried_again(first, until).boxed()
+    }
+
+    async fn tried_again(&mut self, first: Ending, mut until: Option<Instant>) -> Ending {
         let mut ending = first;
         loop {
             let Err(failure) = &ending.0 else { return ending };
@@ -66,47 +77,53 @@ impl Body<'_> {
         }
     }
 
-    /// One try.
+    /// One try: on the caller's own task, or on one of its own. There the place goes along, and comes back where the body
+    /// ended.
     async fn attempt(&mut self, until: &mut Option<Instant>) -> Ending {
-        let apart = self.guards.spawner.as_ref().filter(|_| !self.base.invocation().tool.spec.inline);
-        let ended = match apart {
-            Some(spawner) => self.apart(&**spawner, until).await,
-            None => self.here(until).await,
+        let apart = self.guards.spawner.as_deref().filter(|_| !self.base.invocation().tool.spec.inline);
+        let elsewhere = apart.map(|spawner| self.send(spawner));
+        let Base { errand, trail, place, .. } = &mut *self.base;
+        let mut steps = trail.about(errand);
+        let registered = &errand.invocation().tool;
+        let mut running = match elsewhere {
+            Some(remote) => Running::Apart(remote),
+            None => Running::Here(Contained::new(registered.tool.run_here(errand))),
         };
-        self.ending(ended)
-    }
-
-    /// On the caller's own task.
-    async fn here(&mut self, until: &mut Option<Instant>) -> Ended<Ran> {
-        let Base { errand, tool, trail, .. } = &mut *self.base;
-        let mut steps = trail.about(errand.about(tool.as_ref()));
-        let registered = &errand.invocation().tool;
-        let mut body = Contained::new(registered.tool.run_here(errand));
-        drive(&mut body, errand.cx(), &registered.spec.timeouts, until, &mut steps).await
-    }
-
-    /// On a task of its own. The place goes along, and comes back where the body ended.
-    async fn apart(&mut self, spawner: &dyn Spawner, until: &mut Option<Instant>) -> Ended<Ran> {
-        let place = self.base.place.take().unwrap_or(Place::Nowhere);
-        let slot = self.base.scope().workspace.slot(place);
-        let shared = self.base.errand.share();
-        let Base { errand, tool, trail, place, .. } = &mut *self.base;
-        let mut steps = trail.about(errand.about(tool.as_ref()));
-        let registered = &errand.invocation().tool;
-        let body = Contained::new(registered.tool.clone().run(shared));
-        let mut remote = spawn(spawner, body, slot);
-        match drive(&mut remote, errand.cx(), &registered.spec.timeouts, until, &mut steps).await {
-            Ended::Done(Ok((result, slot))) => {
-                *place = Some(slot.into_place());
+        let ended = match drive(&mut running, errand.cx(), &registered.spec.timeouts, until, &mut steps).await
+        {
+            Ended::Done(Some((result, slot))) => {
+                if let Some(slot) = slot {
+                    *place = Some(slot.into_place());
+                }
                 Ended::Done(result)
             }
             // The task is gone without an answer: its runtime is shutting down.
-            Ended::Done(Err(_)) | Ended::Cancelled => Ended::Cancelled,
+            Ended::Done(None) | Ended::Cancelled => Ended::Cancelled,
             Ended::Late(late) => Ended::Late(late),
-        }
+        };
+        drop(running);
+        self.ending(ended)
+    }
+
+    /// Gives the body, and the place, to a task of its own.
+    #[inline(never)]
+    fn send(&mut self, spawner: &dyn Spawner) -> oneshot::Receiver<(Ran, Slot)> {
+        let place = self.base.place.take().unwrap_or(Place::Nowhere);
+        let slot = self.base.scope().workspace.slot(place);
+        let shared = self.base.errand.share();
+        let tool = shared.invocation().tool.tool.clone();
+        spawn(spawner, Contained::new(tool.run(shared)), slot)
     }
 
     fn ending(&self, ended: Ended<Ran>) -> Ending {
+        match ended {
+            Ended::Done(Ok(Ok(output))) => Ending(Ok(output), Health::Well),
+            failed => self.failed(failed),
+        }
+    }
+
+    #[cold]
+    fn failed(&self, ended: Ended<Ran>) -> Ending {
         // A stopped write may or may not have happened; only a stopped read is safe to repeat.
         let stopped = |message: String| {
             if self.base.invocation().effects.read_only {
@@ -135,6 +152,26 @@ impl Body<'_> {
             Ended::Late(late) => Ending(Err(stopped(format!("The tool was stopped: {late}."))), Health::Sick),
             Ended::Cancelled => {
                 Ending(Err(stopped("The call was interrupted after it had started.".into())), Health::Untold)
+            }
+        }
+    }
+}
+
+/// A body that runs.
+enum Running<'a> {
+    Here(Contained<'a, Result<Output, Failure>>),
+    Apart(oneshot::Receiver<(Ran, Slot)>),
+}
+
+impl Future for Running<'_> {
+    /// What came of it, and its place where it had that with it; `None` where it is gone.
+    type Output = Option<(Ran, Option<Slot>)>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::Here(body) => Pin::new(body).poll(task).map(|ran| Some((ran, None))),
+            Self::Apart(remote) => {
+                Pin::new(remote).poll(task).map(|ended| ended.ok().map(|(ran, slot)| (ran, Some(slot))))
             }
         }
     }

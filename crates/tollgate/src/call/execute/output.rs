@@ -1,5 +1,8 @@
 //! What a body gave back: held against the tool's own schema, and secrets taken out, before anyone sees it.
 
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
 use super::{
     super::{settle::BIG, validate::Invocation},
     Guards,
@@ -7,6 +10,7 @@ use super::{
 use crate::{
     guard::off_thread,
     outcome::{Failure, Item, Outcome, Output, Redactor},
+    schema::Compiled,
 };
 
 /// True for an output that one thread should not look through while others wait.
@@ -18,12 +22,13 @@ pub(super) fn is_long(outcome: &Outcome) -> bool {
 }
 
 /// Takes secrets out, on a thread that may take its time. What is lost there is told as lost, and never shown as it was.
-pub(super) async fn redact_apart(
-    outcome: &mut Outcome,
+#[cold]
+pub(super) fn redact_apart<'a>(
+    outcome: &'a mut Outcome,
     redactor: &Redactor,
-    guards: &Guards,
+    guards: &'a Guards,
     invocation: &Invocation,
-) {
+) -> BoxFuture<'a, ()> {
     let lost = "The tool ran, and its result was lost before it could be shown.";
     let read_only = invocation.effects.read_only;
     let lost = if read_only { Failure::retryable(lost) } else { Failure::unknown(lost) };
@@ -34,9 +39,11 @@ pub(super) async fn redact_apart(
         redactor.outcome(&mut whole);
         whole
     };
-    if let Some(clean) = off_thread(guards.spawner.as_deref(), work).await {
-        *outcome = clean;
-    }
+    Box::pin(async move {
+        if let Some(clean) = off_thread(guards.spawner.as_deref(), work).await {
+            *outcome = clean;
+        }
+    })
 }
 
 fn text_len(item: &Item) -> usize {
@@ -53,8 +60,15 @@ pub(super) fn checked_output(invocation: &Invocation, result: Result<Output, Fai
         Err(failure) => return Outcome::Failed(failure),
     };
     let Some(schema) = &invocation.tool.output else { return Outcome::Ok(output) };
-    let broken = match output.structured() {
-        Some(value) if schema.accepts(value) => return Outcome::Ok(output),
+    match output.structured() {
+        Some(value) if schema.accepts(value) => Outcome::Ok(output),
+        value => undeclared(invocation, schema, value),
+    }
+}
+
+#[cold]
+fn undeclared(invocation: &Invocation, schema: &Compiled, value: Option<&Value>) -> Outcome {
+    let broken: Vec<String> = match value {
         Some(value) => {
             schema.violations(value).into_iter().map(|v| format!("{} {}", v.pointer, v.message)).collect()
         }

@@ -30,11 +30,10 @@ pub(super) async fn ask(
     // Where the tool itself wants a person, no rule can answer for one.
     let by_rules = matches!(opinion(base), Opinion::Abstain);
     let changes = if by_rules { caught(|| policy.changed()).ok().flatten() } else { None };
-    let Base { errand, tool, trail, purpose, .. } = base;
+    let Base { errand, trail, rare, .. } = base;
     let (cx, invocation) = (errand.cx(), errand.invocation());
-    let mut steps = trail.about(errand.about(tool.as_ref()));
-    let token = cx.until_started();
-    if token.is_cancelled() {
+    let mut steps = trail.about(errand);
+    if cx.is_kept_from_starting() {
         return Err(cancelled());
     }
     let (query, rule) = (invocation.query(cx), verdict.rule);
@@ -53,7 +52,7 @@ pub(super) async fn ask(
         scope: query.scope,
         rule: rule.clone(),
         reason,
-        purpose: purpose.as_deref(),
+        purpose: rare.as_ref().and_then(|rare| rare.purpose.as_deref()),
         digest: digest.clone(),
     };
     // The person may take any time; only a cancellation, or an answer to another question, ends the wait.
@@ -65,7 +64,7 @@ pub(super) async fn ask(
             verdict = answered_elsewhere(policy, query, changes) => Said::Decided(verdict),
         }
     };
-    let said = match cancellable(said.boxed(), token).await {
+    let said = match cancellable(said.boxed(), cx.until_started()).await {
         Some(Ok(said)) => said,
         Some(Err(_)) => {
             return Err(Refusal::new(

@@ -115,6 +115,9 @@ impl Redactor {
     }
 
     pub(crate) fn output(&self, output: &mut Output) {
+        if output.is_bare() {
+            return;
+        }
         for item in &mut output.items {
             match item {
                 Item::Text { text } => self.in_place(text),

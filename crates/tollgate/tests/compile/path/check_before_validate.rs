@@ -5,7 +5,7 @@ use tollgate::{
     policy::Policy,
 };
 
-async fn walk(call: Call<Resolved>, policy: &dyn Policy) {
+async fn walk(call: Call<Resolved<'_>>, policy: &dyn Policy) {
     let _ = call.check(policy).await;
 }
 

@@ -5,7 +5,7 @@ use tollgate::{
     policy::Policy,
 };
 
-async fn walk(call: Call<Resolved>, policy: &dyn Policy, records: &Records) {
+async fn walk(call: Call<Resolved<'_>>, policy: &dyn Policy, records: &Records) {
     let _ = call.validate(records).unwrap().check(policy).await;
 }
 
