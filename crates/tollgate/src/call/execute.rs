@@ -16,9 +16,7 @@ use crate::{
         Breakers, Claim, Fence, Fingerprint, Ledger, Place, Purse, Reservation, Spawner, Start, cancellable,
         caught,
     },
-    outcome::{
-        Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode, Settled, Status, Trust,
-    },
+    outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode, Settled, Trust},
     tool::{IdempotencyKey, Scope},
 };
 
@@ -203,8 +201,7 @@ fn is_redacted_apart(answer: &Settled, guards: &Guards) -> bool {
 fn told(base: &mut super::Base, answer: &Settled) {
     let mut steps = base.steps();
     if let Outcome::Ok(_) = answer.outcome {
-        steps.note_brief(|| What::begins_or_ends(1.0));
-        steps.note(|| What::Executed { status: Status::Ok, chain: Box::default() });
+        steps.note_ends_well();
     } else {
         told_failed(steps, answer);
     }

@@ -84,6 +84,13 @@ struct Rare {
     claim: Option<OpenClaim>,
 }
 
+impl Rare {
+    #[cold]
+    fn take_context(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.context)
+    }
+}
+
 /// The batch a call runs in.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lane {
@@ -151,7 +158,10 @@ impl Base {
 
     /// What hooks and the ledger want the model to know.
     fn take_context(&mut self) -> Vec<String> {
-        self.rare.as_mut().map_or_else(Vec::new, |rare| std::mem::take(&mut rare.context))
+        match &mut self.rare {
+            Some(rare) => rare.take_context(),
+            None => Vec::new(),
+        }
     }
 
     fn scope(&self) -> &Arc<Scope> {

@@ -140,13 +140,15 @@ fn admit(
     let probe = breakers.admit(spec, scope)?;
     scope.run.purse().admit(spec.name())?;
     if spec.requires_interaction && !scope.interactive {
-        let reason =
-            format!("`{}` needs a person to interact with, and nobody is there.", invocation.tool.label);
-        return Err(
-            Refusal::new(RefusalCode::RequiresInteraction, reason).with_hint("Do without it in this run.")
-        );
+        return Err(alone(&invocation.tool.label));
     }
     Ok(probe)
+}
+
+#[cold]
+fn alone(label: &str) -> Refusal {
+    let reason = format!("`{label}` needs a person to interact with, and nobody is there.");
+    Refusal::new(RefusalCode::RequiresInteraction, reason).with_hint("Do without it in this run.")
 }
 
 /// A number that equal calls of one process share.
@@ -180,11 +182,19 @@ fn judge(base: &mut Base, policy: &dyn Policy) -> Result<Verdict, Refusal> {
     let verdict = policy_says(|| policy.decide(&invocation.query(base.scope())))?;
     match (verdict.decision, opinion) {
         (Decision::Deny, _) => Err(denied(&invocation.tool.label, verdict)),
-        (_, Opinion::Deny(refusal)) => Err(refusal),
-        (_, Opinion::Ask(reason)) => {
+        (_, Opinion::Abstain) => Ok(verdict),
+        (_, opinion) => tightened(verdict, opinion),
+    }
+}
+
+#[cold]
+fn tightened(verdict: Verdict, opinion: Opinion) -> Result<Verdict, Refusal> {
+    match opinion {
+        Opinion::Abstain => Ok(verdict),
+        Opinion::Deny(refusal) => Err(refusal),
+        Opinion::Ask(reason) => {
             Ok(Verdict { decision: Decision::Ask, reason: Some(reason.into()), ..verdict })
         }
-        (_, Opinion::Abstain) => Ok(verdict),
     }
 }
 

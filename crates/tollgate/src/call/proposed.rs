@@ -155,8 +155,14 @@ impl Call<Proposed> {
 
 impl Rare {
     fn of(proposed: &mut Proposed) -> Option<Box<Self>> {
+        let brought = proposed.idempotency_key.is_some() || proposed.purpose.is_some();
+        if brought { Some(Self::brought(proposed)) } else { None }
+    }
+
+    #[cold]
+    fn brought(proposed: &mut Proposed) -> Box<Self> {
         let (key, purpose) = (proposed.idempotency_key.take(), proposed.purpose.take());
-        (key.is_some() || purpose.is_some()).then(|| Box::new(Self { key, purpose, ..Self::default() }))
+        Box::new(Self { key, purpose, ..Self::default() })
     }
 }
 

@@ -60,7 +60,7 @@ impl Call<Finished> {
         // An answer that was given before was made to fit then.
         let too_long = !answer.replayed && is_too_long(&answer.outcome, limit);
         if too_long || base.is_written(records) {
-            return Soon::later(base.settle_later(answer, limit, records));
+            return base.settled_later(answer, limit, records);
         }
         if !answer.replayed {
             make_harmless(&mut answer, limit);
@@ -71,6 +71,7 @@ impl Call<Finished> {
 
 impl Refused {
     /// Gives the refused call its one answer.
+    #[cold]
     pub fn settle(self, records: &Records) -> Soon<'_, Settled> {
         let Stopped { mut base, tool, phase, refusal, asked } = *self.0;
         // It holds no claim, and nobody's word let it run.
@@ -118,6 +119,16 @@ impl Base {
 
     fn fence(&self) -> Option<Fence> {
         self.rare.as_ref().and_then(|rare| rare.claim.as_ref()).and_then(OpenClaim::fence)
+    }
+
+    #[inline(never)]
+    fn settled_later(
+        self: Box<Self>,
+        answer: Settled,
+        limit: ResultLimit,
+        records: &Records,
+    ) -> Soon<'_, Settled> {
+        Soon::later(self.settle_later(answer, limit, records))
     }
 
     /// What takes a while: a long output is put aside, the end is written down.
@@ -190,8 +201,7 @@ impl Base {
         } else {
             steps.note_brief(what);
         }
-        let now = steps.end().unwrap_or_else(std::time::Instant::now);
-        answer.duration = now.saturating_duration_since(self.began);
+        answer.duration = steps.end().unwrap_or_else(|| self.began.elapsed());
         answer
     }
 
@@ -199,8 +209,13 @@ impl Base {
     fn take_id(&mut self) -> CallId {
         match self.errand.own() {
             Some(errand) => errand.cx.take_id(),
-            None => self.cx().call_id().clone(),
+            None => self.copied_id(),
         }
+    }
+
+    #[cold]
+    fn copied_id(&self) -> CallId {
+        self.cx().call_id().clone()
     }
 }
 

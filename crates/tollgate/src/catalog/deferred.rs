@@ -20,6 +20,7 @@ pub struct Loaded(Arc<Mutex<BTreeSet<Arc<str>>>>);
 
 impl Loaded {
     /// Loads a tool from the next turn on.
+    #[cold]
     pub fn load(&self, label: &Arc<str>) {
         let mut labels = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !labels.contains(label) {

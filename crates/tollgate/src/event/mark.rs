@@ -30,10 +30,14 @@ const ENDS: u64 = 9;
 const EXECUTED: u64 = 10;
 const AFTER: u64 = 11;
 const SETTLED: u64 = 12;
+const BEGUN: u64 = 13;
+const ENDED_WELL: u64 = 14;
 
 /// What a mark stands for.
 pub(super) enum Meaning {
     Step(What),
+    /// Two that come together.
+    Two(What, What),
     /// Permitted, by the words that were handed over with it.
     Permitted,
     /// The next step of those that were handed over as they are.
@@ -43,6 +47,12 @@ pub(super) enum Meaning {
 impl Mark {
     /// The first step of every call.
     pub(super) const PROPOSED: Self = Self(PROPOSED << TIME);
+
+    /// The body begins, for the first time, and is nowhere yet.
+    pub(super) const BEGUN: Self = Self(BEGUN << TIME);
+
+    /// The body is at its end, which is a good one.
+    pub(super) const ENDED_WELL: Self = Self(ENDED_WELL << TIME);
 
     /// A step that is handed over as it is.
     pub(super) const LISTED: Self = Self(LISTED << TIME);
@@ -114,6 +124,11 @@ impl Mark {
                 attempts: attempts(more >> 7),
                 was_concurrent: more >> 6 & 1 == 1,
             },
+            BEGUN => return Meaning::Two(What::Started { attempt: 1 }, What::begins_or_ends(0.0)),
+            ENDED_WELL => {
+                let executed = What::Executed { status: Status::Ok, chain: Box::default() };
+                return Meaning::Two(What::begins_or_ends(1.0), executed);
+            }
             _ => return Meaning::Listed,
         })
     }
@@ -147,7 +162,7 @@ mod tests {
     fn again(what: &What) -> Option<What> {
         match Mark::of(what)?.at(Tick::of(7)).meaning() {
             Meaning::Step(what) => Some(what),
-            Meaning::Permitted | Meaning::Listed => None,
+            Meaning::Permitted | Meaning::Listed | Meaning::Two(..) => None,
         }
     }
 

@@ -11,7 +11,7 @@ use std::{
 use super::{
     What,
     mark::{Mark, Meaning},
-    ticks::Anchor,
+    ticks::{Anchor, Tick},
 };
 use crate::tool::{CallId, RunId};
 
@@ -59,8 +59,10 @@ pub(super) struct Handed<'a> {
     pub(super) about: About<'a>,
     /// When the call began; marks count from there.
     pub(super) began: Instant,
-    /// When the step before the first one here ended, and when these were handed over: in ticks and by the clock.
-    pub(super) between: (Anchor, Anchor),
+    /// When the step before the first one here ended.
+    pub(super) since: Anchor,
+    /// When these were handed over, in nanoseconds after the call began: that is the time of the last one.
+    pub(super) now: u64,
     pub(super) marks: &'a [Mark],
     pub(super) by: Option<&'a Arc<str>>,
     pub(super) listed: &'a [What],
@@ -81,11 +83,13 @@ pub(super) struct Page {
 #[derive(Debug)]
 struct Head {
     began: Instant,
-    between: (Anchor, Anchor),
+    since: Anchor,
+    now: u64,
     run: u32,
-    tool: Option<u32>,
-    permit: Option<u32>,
-    id: Option<u32>,
+    // Each `NONE` where there is none: one line of the cache for the whole.
+    tool: u32,
+    permit: u32,
+    id: u32,
     marks: u32,
 }
 
@@ -95,15 +99,15 @@ impl Page {
     }
 
     pub(super) fn push(&mut self, handed: &Handed<'_>) {
-        let Handed { about, began, between, marks, by, listed } = *handed;
+        let Handed { about, began, since, now, marks, by, listed } = *handed;
         let run = match self.runs.last() {
             Some(last) if last.is(about.run) => number(self.runs.len() - 1),
             _ => place(&mut self.runs, about.run, |known| known.is(about.run)),
         };
-        let tool = about.tool.map(|tool| place_shared(&mut self.tools, tool));
-        let permit = by.map(|by| place_shared(&mut self.permits, by));
-        let id = about.call.map(|id| number(id.as_str().len()));
-        self.heads.push(Head { began, between, run, tool, permit, id, marks: number(marks.len()) });
+        let tool = about.tool.map_or(NONE, |tool| place_shared(&mut self.tools, tool));
+        let permit = by.map_or(NONE, |by| place_shared(&mut self.permits, by));
+        let id = about.call.map_or(NONE, |id| number(id.as_str().len()));
+        self.heads.push(Head { began, since, now, run, tool, permit, id, marks: number(marks.len()) });
         self.marks.extend_from_slice(marks);
         if !listed.is_empty() {
             self.listed.extend_from_slice(listed);
@@ -130,23 +134,32 @@ impl Page {
         let permits: Vec<_> = self.permits.iter().map(|by| What::Permitted { by: by.clone() }).collect();
         for head in &self.heads {
             let (own, rest) = marks.split_at(head.marks as usize);
-            let (id, further) = ids.split_at(head.id.unwrap_or(0) as usize);
+            let id = there(head.id);
+            let (text, further) = ids.split_at(id.unwrap_or(0));
             (marks, ids) = (rest, further);
-            let call = head.id.map(|_| CallId::new(id));
+            let call = id.map(|_| CallId::new(text));
             let about = About {
                 run: &self.runs[head.run as usize],
                 call: call.as_ref(),
-                tool: head.tool.map(|tool| &self.tools[tool as usize]),
+                tool: there(head.tool).map(|tool| &self.tools[tool]),
             };
-            let (mut since, time) =
-                (Duration::from_nanos(head.between.0.nanos), head.between.0.until(head.between.1));
+            let end = Anchor { tick: own.last().map_or(Tick::ZERO, |mark| mark.tick()), nanos: head.now };
+            let (mut since, time) = (Duration::from_nanos(head.since.nanos), head.since.until(end));
             for mark in own {
                 let at = Duration::from_nanos(time(mark.tick()));
-                let mut tell = |what: &What| see(about, head.began + at, at.saturating_sub(since), what);
+                let mut tell_at = |at: Duration, what: &What| {
+                    see(about, head.began + at, at.saturating_sub(since), what);
+                };
+                let mut tell = |what: &What| tell_at(at, what);
                 match mark.meaning() {
                     Meaning::Step(what) => tell(&what),
-                    Meaning::Permitted => head.permit.iter().for_each(|by| tell(&permits[*by as usize])),
+                    Meaning::Permitted => there(head.permit).iter().for_each(|by| tell(&permits[*by])),
                     Meaning::Listed => listed.next().into_iter().for_each(&mut tell),
+                    // The first of the two is shorter than counting its ticks.
+                    Meaning::Two(brief, what) => {
+                        tell_at(since, &brief);
+                        tell_at(at, &what);
+                    }
                 }
                 since = at;
             }
@@ -157,6 +170,13 @@ impl Page {
     pub(super) fn last_run(&self) -> Option<&RunId> {
         self.heads.last().map(|head| &self.runs[head.run as usize])
     }
+}
+
+/// In the place of a number: there is none.
+const NONE: u32 = u32::MAX;
+
+fn there(number: u32) -> Option<usize> {
+    (number != NONE).then_some(number as usize)
 }
 
 /// How far back something is looked for that may be there already.
@@ -182,5 +202,5 @@ fn place<T: Clone>(all: &mut Vec<T>, one: &T, same: impl Fn(&T) -> bool) -> u32 
 }
 
 fn number(size: usize) -> u32 {
-    u32::try_from(size).unwrap_or(u32::MAX)
+    u32::try_from(size).unwrap_or(NONE)
 }

@@ -99,8 +99,8 @@ impl Events {
     /// Tells of one thing that happened just now.
     pub(super) fn tell_as(&self, about: About<'_>, what: What) {
         let (began, marks) = (Instant::now(), &[Mark::LISTED]);
-        let between = (Anchor::BEGIN, Anchor::BEGIN);
-        self.hand_over(&Handed { about, began, between, marks, by: None, listed: &[what] });
+        let since = Anchor::BEGIN;
+        self.hand_over(&Handed { about, began, since, now: 0, marks, by: None, listed: &[what] });
     }
 
     /// Gives the steps to every observer.

@@ -28,7 +28,8 @@ struct Noted {
     since: Anchor,
     // When the last step ended.
     last: Tick,
-    marks: [Mark; ROOM],
+    // One more than is kept: the place of a step that is handed over at once.
+    marks: [Mark; ROOM + 1],
     len: usize,
     by: Option<Arc<str>>,
 }
@@ -40,7 +41,7 @@ pub(crate) struct Steps<'a> {
 }
 
 /// The steps of a call that is not rewritten, retried or asked about.
-const ROOM: usize = 12;
+const ROOM: usize = 10;
 
 impl Trail {
     /// Begins to note the steps of a call, where somebody observes.
@@ -48,7 +49,7 @@ impl Trail {
         if !events.is_observed() {
             return Self::default();
         }
-        let mut marks = [Mark::LISTED; ROOM];
+        let mut marks = [Mark::LISTED; ROOM + 1];
         marks[0] = Mark::PROPOSED;
         let (events, since, last) = (events.clone(), Anchor::BEGIN, Tick::ZERO);
         let first = Tick::first();
@@ -84,6 +85,21 @@ impl Steps<'_> {
         }
     }
 
+    /// Notes that the body begins, for the first time.
+    pub(crate) fn note_begins(&mut self) {
+        if let Some(noted) = &mut self.trail.noted {
+            noted.put(self.whom, Mark::BEGUN);
+        }
+    }
+
+    /// Notes that the body ended well.
+    pub(crate) fn note_ends_well(&mut self) {
+        if let Some(noted) = &mut self.trail.noted {
+            noted.tick();
+            noted.put(self.whom, Mark::ENDED_WELL);
+        }
+    }
+
     /// Hands over what was noted.
     pub(crate) fn flush(&mut self) {
         if let Some(noted) = &mut self.trail.noted {
@@ -91,11 +107,12 @@ impl Steps<'_> {
         }
     }
 
-    /// Hands over the rest; nothing is noted after it. Says when that was: the clock is read once for both.
-    pub(crate) fn end(&mut self) -> Option<Instant> {
+    /// Hands over the rest; nothing is noted after it. Says how long the call took: the clock is read once for both.
+    pub(crate) fn end(&mut self) -> Option<Duration> {
         self.flush();
-        let noted = self.trail.noted.take()?;
-        Some(noted.began + Duration::from_nanos(noted.since.nanos))
+        let took = self.trail.noted.as_ref()?.since.nanos;
+        self.trail.noted = None;
+        Some(Duration::from_nanos(took))
     }
 
     /// What a running body tells of itself goes beside the trail, straight to the observers.
@@ -147,19 +164,15 @@ impl Noted {
         if self.len == 0 && listed.is_none() {
             return;
         }
-        let now = Anchor { tick: self.last, nanos: nanos(began.elapsed()) };
-        let mut since = self.since;
-        let handed =
-            |since, marks, by, listed| Handed { about, began, between: (since, now), marks, by, listed };
-        let noted = &self.marks[..self.len];
-        if let Some(last) = noted.last() {
-            self.events.hand_over(&handed(since, noted, self.by.as_ref(), &[]));
-            since = Anchor { tick: last.tick(), nanos: since.until(now)(last.tick()) };
+        let now = nanos(began.elapsed());
+        if listed.is_some() {
+            // There is room: a full trail is handed over before anything is put into it.
+            self.marks[self.len] = Mark::LISTED.at(self.last);
+            self.len += 1;
         }
-        if let Some(what) = listed {
-            self.events.hand_over(&handed(since, &[Mark::LISTED.at(self.last)], None, &[what]));
-        }
-        (self.since, self.len, self.by) = (now, 0, None);
+        let (since, marks, by) = (self.since, &self.marks[..self.len], self.by.as_ref());
+        self.events.hand_over(&Handed { about, began, since, now, marks, by, listed: listed.as_slice() });
+        (self.since, self.len, self.by) = (Anchor { tick: self.last, nanos: now }, 0, None);
     }
 }
 

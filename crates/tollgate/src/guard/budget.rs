@@ -99,7 +99,12 @@ impl Purse {
 
     /// Refuses when a limit is reached; counts nothing.
     pub(crate) fn admit(&self, tool: &str) -> Result<(), Refusal> {
-        if self.limited { self.room(&self.lock(), tool) } else { Ok(()) }
+        if self.limited { self.admit_limited(tool) } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn admit_limited(&self, tool: &str) -> Result<(), Refusal> {
+        self.room(&self.lock(), tool)
     }
 
     /// Counts one call, atomically with the check that there is room for it, among everyone who counts there.

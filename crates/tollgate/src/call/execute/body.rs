@@ -29,9 +29,7 @@ impl Body<'_> {
     /// Runs it to its end, in the call's place. Leaves the place, unless the body still runs and keeps it.
     pub(super) async fn run(mut self) -> Ending {
         let mut until = None;
-        let mut steps = self.base.steps();
-        steps.note_brief(|| What::Started { attempt: 1 });
-        steps.note_brief(|| What::begins_or_ends(0.0));
+        self.base.steps().note_begins();
         let mut ending = self.attempt(&mut until).await;
         if let Err(failure) = &ending.0
             && failure.kind == FailureKind::Retryable
