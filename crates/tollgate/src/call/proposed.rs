@@ -156,13 +156,13 @@ impl Call<Proposed> {
 impl Rare {
     fn of(proposed: &mut Proposed) -> Option<Box<Self>> {
         let brought = proposed.idempotency_key.is_some() || proposed.purpose.is_some();
-        if brought { Some(Self::brought(proposed)) } else { None }
+        if brought { Some(Box::new(Self::brought(proposed))) } else { None }
     }
 
     #[cold]
-    fn brought(proposed: &mut Proposed) -> Box<Self> {
+    fn brought(proposed: &mut Proposed) -> Self {
         let (key, purpose) = (proposed.idempotency_key.take(), proposed.purpose.take());
-        Box::new(Self { key, purpose, ..Self::default() })
+        Self { key, purpose, ..Self::default() }
     }
 }
 

@@ -130,7 +130,7 @@ impl Noted {
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     fn add(&mut self, whom: &dyn Whom, what: What) {
-        let Some(mark) = Mark::of(&what) else { return self.hand_over(whom, Some(what)) };
+        let Some(mark) = Mark::of(&what) else { return self.hand_over(whom, Some(&what)) };
         if let What::Permitted { by } = what {
             return self.put_permit(whom, mark, by);
         }
@@ -159,7 +159,7 @@ impl Noted {
     }
 
     /// Hands over what was noted, and behind it a step that has words of its own. The clock is read here.
-    fn hand_over(&mut self, whom: &dyn Whom, listed: Option<What>) {
+    fn hand_over(&mut self, whom: &dyn Whom, listed: Option<&What>) {
         let (about, began) = (whom.about(), self.began);
         if self.len == 0 && listed.is_none() {
             return;
@@ -171,7 +171,15 @@ impl Noted {
             self.len += 1;
         }
         let (since, marks, by) = (self.since, &self.marks[..self.len], self.by.as_ref());
-        self.events.hand_over(&Handed { about, began, since, now, marks, by, listed: listed.as_slice() });
+        self.events.hand_over(&Handed {
+            about,
+            began,
+            since,
+            now,
+            marks,
+            by,
+            listed: listed.map(std::slice::from_ref).unwrap_or_default(),
+        });
         (self.since, self.len, self.by) = (Anchor { tick: self.last, nanos: now }, 0, None);
     }
 }
