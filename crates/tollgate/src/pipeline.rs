@@ -79,7 +79,7 @@ impl Pipeline {
             let checked = call.check(&*self.policy).await?;
             match soon!(checked.before(&self.hooks))? {
                 Passed::Again(rewritten) => {
-                    call = soon!(self.begin_fetched(*rewritten))?;
+                    call = soon!(self.begin_fetched(rewritten))?;
                     if call.class() > within {
                         return Ok(Walked::Leaves(call));
                     }

@@ -19,7 +19,7 @@ impl Call<Executed> {
     pub fn after(mut self, hooks: &Hooks) -> Soon<'_, Call<Finished>> {
         if hooks.is_empty() || self.state.answer.replayed {
             self.base.steps().note_brief(|| What::After);
-            return Soon::now(self.with(|executed| Finished { answer: executed.answer }));
+            return Soon::now(Call { base: self.base, state: Finished { answer: self.state.answer } });
         }
         Soon::later(self.show_hooks(hooks))
     }

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Base, Call, Proposed, Refused, Soon, check::Checked, validate::Invocation};
+use super::{Base, Call, Proposed, Refused, Soon, Written, check::Checked, validate::Invocation};
 use crate::{
     event::What,
     guard::{Guarded, guarded},
     hook::{Before, HookKind, HookedCall, Hooks},
     outcome::{Phase, Refusal, RefusalCode},
-    tool::Cx,
+    tool::{Cx, WrittenName},
 };
 
 /// A call that hooks are done with.
@@ -20,7 +20,7 @@ pub struct Prepared {
 #[derive(Debug)]
 pub enum Passed {
     /// A hook rewrote the input: the call begins again, and everything is judged again.
-    Again(Box<Call<Proposed>>),
+    Again(Call<Proposed>),
     /// Nothing was rewritten.
     Ready(Call<Prepared>),
 }
@@ -33,7 +33,8 @@ impl Call<Checked> {
     pub fn before(mut self, hooks: &Hooks) -> Soon<'_, Result<Passed, Refused>> {
         if hooks.is_empty() {
             self.base.steps().note_brief(|| What::Prepared);
-            return Soon::now(Ok(Passed::Ready(self.with(|_| Prepared { _earned: () }))));
+            let call = Call { base: self.base, state: Prepared { _earned: () } };
+            return Soon::now(Ok(Passed::Ready(call)));
         }
         Soon::later(self.ask_hooks(hooks))
     }
@@ -109,8 +110,9 @@ fn begin_again(mut base: Box<Base>, args: &Value) -> Result<Passed, Refused> {
     }
     let round = base.rounds;
     base.steps().note(|| What::Rewritten { round });
-    let proposed = Proposed::new(base.cx().call_id().as_str(), &*base.invocation().tool.label, args);
-    Ok(Passed::Again(Box::new(Call { base, state: proposed })))
+    let name = WrittenName::new(&*base.invocation().tool.label);
+    base.written = Written { name, text: args.into(), inverse: None, fault: None };
+    Ok(Passed::Again(Call { base, state: () }))
 }
 
 pub(super) fn hooked<'a>(invocation: &'a Invocation, cx: &'a Cx) -> HookedCall<'a> {

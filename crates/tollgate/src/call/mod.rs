@@ -37,6 +37,7 @@ use execute::OpenClaim;
 pub(crate) use execute::UNFINISHED;
 pub use execute::{Executed, Guards};
 pub use permit::{Permit, Permitted};
+use proposed::Written;
 pub use proposed::{Proposed, RawInput};
 pub use resolve::Resolved;
 pub use settle::Records;
@@ -47,15 +48,46 @@ pub use validate::{Invocation, MAX_INPUT_BYTES, Validated};
 
 /// A proposed call in the state `S`.
 #[must_use = "every call is answered: walk it to its end"]
-pub struct Call<S> {
+pub struct Call<S: State> {
     // Boxed: a call moves through every phase, and a pointer moves faster than all it stands for.
     base: Box<Base>,
-    state: S,
+    state: S::Carried,
+}
+
+/// A state that a call can be in. Most of what was learned on the way there lies in the call's box.
+pub trait State: sealed::State {
+    /// What the call has in its hands beside that, or the proof that it came there.
+    type Carried;
+}
+
+mod sealed {
+    pub trait State {}
+}
+
+macro_rules! states {
+    ($($state:ty => $carried:ty),* $(,)?) => {$(
+        impl sealed::State for $state {}
+        impl State for $state {
+            type Carried = $carried;
+        }
+    )*};
+}
+
+states! {
+    Proposed => (),
+    Resolved<'_> => Self,
+    Validated => Self,
+    Checked => Self,
+    Prepared => Self,
+    Permitted => Self,
+    Executed => Self,
+    Finished => Self,
 }
 
 /// What a call carries whatever its state.
 struct Base {
     errand: Held,
+    written: Written,
     position: usize,
     trail: Trail,
     began: Instant,
@@ -114,14 +146,10 @@ struct Stopped {
     asked: Option<RawInput>,
 }
 
-impl<S> Call<S> {
+impl<S: State> Call<S> {
     /// The call's own id.
     pub fn id(&self) -> &CallId {
         self.base.cx().call_id()
-    }
-
-    fn with<T>(self, state: impl FnOnce(S) -> T) -> Call<T> {
-        Call { base: self.base, state: state(self.state) }
     }
 
     pub(crate) fn lane(&mut self, lane: Lane) {
@@ -197,17 +225,12 @@ impl Base {
     }
 
     #[cold]
-    fn refuse_text(
-        mut self: Box<Self>,
-        tool: Arc<str>,
-        text: RawInput,
-        phase: Phase,
-        refusal: Refusal,
-    ) -> Refused {
+    fn refuse_text(mut self: Box<Self>, tool: Arc<str>, phase: Phase, refusal: Refusal) -> Refused {
         if let Some(errand) = self.errand.own() {
             errand.name = Some(tool.clone());
         }
-        Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked: Some(text) }))
+        let asked = Some(std::mem::take(&mut self.written.text));
+        Refused(Box::new(Stopped { base: self, tool, phase, refusal, asked }))
     }
 
     /// The call as the ledger writes it down.
@@ -270,7 +293,7 @@ impl Refused {
     }
 }
 
-impl<S> std::fmt::Debug for Call<S> {
+impl<S: State> std::fmt::Debug for Call<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = std::any::type_name::<S>().rsplit("::").next();
         f.debug_struct("Call").field("id", self.id()).field("state", &state).finish_non_exhaustive()

@@ -40,10 +40,12 @@ pub struct Proposed {
     inverse: Option<Arc<Inverse>>,
 }
 
-/// The arguments as written, and for which projection.
+/// What a call asks for, as it was written, and for which projection.
 pub(super) struct Written {
+    pub(super) name: WrittenName,
     pub(super) text: RawInput,
     pub(super) inverse: Option<Arc<Inverse>>,
+    pub(super) fault: Option<Refusal>,
 }
 
 /// The text of the arguments, untouched, so that duplicate keys and the like are still seen.
@@ -75,10 +77,6 @@ impl Proposed {
     pub(crate) fn arguments(&self) -> Option<serde_json::Value> {
         let args = crate::json::parse_strict(self.input.as_str(), super::MAX_INPUT_BYTES).ok()?;
         Some(self.inverse.iter().fold(args, |args, inverse| inverse.apply(args)))
-    }
-
-    pub(super) fn into_written(self) -> Written {
-        Written { text: self.input, inverse: self.inverse }
     }
 
     /// The same, with the reason the model gave for it.
@@ -132,36 +130,36 @@ impl Proposed {
 
 impl Call<Proposed> {
     /// Puts a proposed call on the path. `position` is its place in the turn.
-    pub fn propose(mut proposed: Proposed, position: usize, scope: &Arc<Scope>, events: &Events) -> Self {
-        let cx = Cx::new(scope.clone(), std::mem::take(&mut proposed.id));
-        let began = Instant::now();
-        Self {
-            base: Box::new(Base {
-                errand: Held::Own(Errand { cx, name: None, invocation: None }),
+    pub fn propose(proposed: Proposed, position: usize, scope: &Arc<Scope>, events: &Events) -> Self {
+        let Proposed { id, name, input: text, idempotency_key: key, purpose, fault, inverse } = proposed;
+        let rare =
+            if key.is_some() || purpose.is_some() { Some(Box::new(Rare::of(key, purpose))) } else { None };
+        let (room, began) = (Box::new_uninit(), Instant::now());
+        // Nothing below can panic, so it is put together where it stays: to be moved there would take as long again.
+        let mut base = Box::write(
+            room,
+            Base {
+                errand: Held::Own(Errand { cx: Cx::new(scope.clone(), id), name: None, invocation: None }),
+                written: Written { name, text, inverse, fault },
                 position,
-                trail: Trail::begin(events, began),
+                trail: Trail::default(),
                 began,
                 rounds: 0,
                 trust: Trust::TrustedSystem,
-                rare: Rare::of(&mut proposed),
+                rare,
                 place: None,
                 permit: None,
                 by: None,
-            }),
-            state: proposed,
-        }
+            },
+        );
+        base.trail.begin(events, began);
+        Self { base, state: () }
     }
 }
 
 impl Rare {
-    fn of(proposed: &mut Proposed) -> Option<Box<Self>> {
-        let brought = proposed.idempotency_key.is_some() || proposed.purpose.is_some();
-        if brought { Some(Box::new(Self::brought(proposed))) } else { None }
-    }
-
     #[cold]
-    fn brought(proposed: &mut Proposed) -> Self {
-        let (key, purpose) = (proposed.idempotency_key.take(), proposed.purpose.take());
+    fn of(key: Option<IdempotencyKey>, purpose: Option<Arc<str>>) -> Self {
         Self { key, purpose, ..Self::default() }
     }
 }

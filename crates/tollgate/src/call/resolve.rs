@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Call, Proposed, Refused, proposed::Written};
+use super::{Call, Proposed, Refused};
 use crate::{
     catalog::{Registered, Snapshot},
     event::What,
@@ -13,7 +13,6 @@ use crate::{
 /// A call whose tool is known, in the snapshot it was found in.
 pub struct Resolved<'s> {
     pub(super) tool: &'s Arc<Registered>,
-    pub(super) written: Written,
 }
 
 /// How much of an unknown name goes into logs and results.
@@ -21,19 +20,20 @@ const LONGEST_SHOWN_NAME: usize = 128;
 
 impl Call<Proposed> {
     /// Finds the tool. A turn that was cut or malformed ends here.
-    pub fn resolve(mut self, snapshot: &Snapshot) -> Result<Call<Resolved<'_>>, Refused> {
-        let found = match self.state.fault() {
-            Some(fault) => Err(fault.clone()),
-            None => snapshot.find(&self.state.name, self.base.scope().route.as_ref()),
+    pub fn resolve(self, snapshot: &Snapshot) -> Result<Call<Resolved<'_>>, Refused> {
+        let Call { mut base, .. } = self;
+        let found = match base.written.fault.take() {
+            Some(fault) => Err(fault),
+            None => snapshot.find(&base.written.name, base.scope().route.as_ref()),
         };
         match found {
             Ok(tool) => {
-                self.base.steps().note_brief(|| What::Resolved);
-                Ok(self.with(|proposed| Resolved { tool, written: proposed.into_written() }))
+                base.steps().note_brief(|| What::Resolved);
+                Ok(Call { base, state: Resolved { tool } })
             }
             Err(refusal) => {
-                let name = shorten(&self.state.name, LONGEST_SHOWN_NAME).into();
-                Err(self.base.refuse_text(name, self.state.input, Phase::Resolve, refusal))
+                let name = shorten(&base.written.name, LONGEST_SHOWN_NAME).into();
+                Err(base.refuse_text(name, Phase::Resolve, refusal))
             }
         }
     }

@@ -29,12 +29,12 @@ pub struct Records {
 impl Records {
     /// True where the call's arguments may refer to a kept result.
     pub(crate) fn are_referred_to(&self, call: &Call<Proposed>) -> bool {
-        self.results.is_some() && call.base.may_refer(call.state.input.as_str())
+        self.results.is_some() && call.base.may_refer(call.base.written.text.as_str())
     }
 
     /// The same, with what the call's arguments refer to at hand; `None` where they refer to nothing.
     pub(crate) async fn fetched_for(&self, call: &Call<Proposed>) -> Option<Self> {
-        let (text, caller) = (call.state.input.as_str(), &call.base.scope().caller);
+        let (text, caller) = (call.base.written.text.as_str(), &call.base.scope().caller);
         let fetched = Fetched::of(text, caller, self.results.as_ref()?, self.spawner.as_deref()).await?;
         Some(Self { results: Some(Arc::new(fetched)), ..self.clone() })
     }

@@ -4,7 +4,7 @@ use std::{any::Any, sync::Arc};
 
 use serde_json::Value;
 
-use super::{Base, Call, Records, Refused, Resolved, proposed::Written};
+use super::{Base, Call, Records, Refused, Resolved};
 use crate::{
     catalog::Registered,
     event::What,
@@ -78,18 +78,20 @@ impl Accepted<'_> {
             Ok(effects) => (effects, None),
             Err(panic) => (Effects::worst(), Some(panic)),
         };
+        let room = Box::<Invocation<T>>::new_uninit();
         let Self { tool, args, likeness, trust } = self;
-        (Box::new(Invocation { tool: tool.clone(), args, likeness, effects, trust, typed }), panic)
+        let invocation = Invocation { tool: tool.clone(), args, likeness, effects, trust, typed };
+        (Box::write(room, invocation) as Box<Invocation>, panic)
     }
 }
 
 impl Call<Resolved<'_>> {
     /// Parses, puts what was kept in the place of references, validates, and computes the effects; each once.
     pub fn validate(self, records: &Records) -> Result<Call<Validated>, Refused> {
-        let Call { mut base, state: Resolved { tool, mut written } } = self;
-        let invoked = match plainly(tool, &mut written, &base) {
+        let Call { mut base, state: Resolved { tool } } = self;
+        let invoked = match plainly(tool, &mut base) {
             Some(invoked) => Ok(invoked),
-            None => arguments(tool, &written, &mut base, records),
+            None => arguments(tool, &mut base, records),
         };
         match invoked {
             Ok((invocation, panic)) => {
@@ -105,34 +107,30 @@ impl Call<Resolved<'_>> {
                 errand.invocation = Some(invocation);
                 Ok(Call { base, state: Validated { _earned: () } })
             }
-            Err(refusal) => Err(base.refuse_text(tool.label.clone(), written.text, Phase::Validate, refusal)),
+            Err(refusal) => Err(base.refuse_text(tool.label.clone(), Phase::Validate, refusal)),
         }
     }
 }
 
 /// The short way: plain fields that one look at their text tells all about. Takes the text where it goes.
-fn plainly(tool: &Arc<Registered>, written: &mut Written, base: &Base) -> Option<Invoked> {
-    if written.inverse.is_some() || written.text.as_str().len() > MAX_INPUT_BYTES {
+fn plainly(tool: &Arc<Registered>, base: &mut Base) -> Option<Invoked> {
+    if base.written.inverse.is_some() || base.written.text.as_str().len() > MAX_INPUT_BYTES {
         return None;
     }
-    let args = Args::unread(std::mem::take(&mut written.text));
+    let args = Args::unread(std::mem::take(&mut base.written.text));
     let read = Accepted { tool, args, likeness: None, trust: base.trust };
     match tool.tool.read(base.scope(), read) {
         Ok(invoked) => Some(invoked),
         Err(args) => {
-            written.text = args.into_text();
+            base.written.text = args.into_text();
             None
         }
     }
 }
 
 #[inline(never)]
-fn arguments(
-    tool: &Arc<Registered>,
-    written: &Written,
-    base: &mut Base,
-    records: &Records,
-) -> Result<Invoked, Refusal> {
+fn arguments(tool: &Arc<Registered>, base: &mut Base, records: &Records) -> Result<Invoked, Refusal> {
+    let written = &base.written;
     let mut args = parse_strict(written.text.as_str(), MAX_INPUT_BYTES).map_err(|error| not_json(&error))?;
     if let Some(inverse) = &written.inverse {
         args = inverse.apply(args);
@@ -239,11 +237,16 @@ impl Invocation {
 
     /// The arguments as the body wants them; `None` for a type that is not the tool's own.
     pub(crate) fn typed<T: 'static>(&self) -> Option<&T> {
-        if self.typed.is::<AsItIs>() {
-            let args: &Value = &self.args;
-            return (args as &dyn Any).downcast_ref();
+        match self.typed.downcast_ref() {
+            Some(typed) => Some(typed),
+            None => self.as_it_is(),
         }
-        self.typed.downcast_ref()
+    }
+
+    #[inline(never)]
+    fn as_it_is<T: 'static>(&self) -> Option<&T> {
+        let args: &Value = self.typed.is::<AsItIs>().then(|| &*self.args)?;
+        (args as &dyn Any).downcast_ref()
     }
 
     pub(super) fn query<'a>(&'a self, scope: &'a Scope) -> Query<'a> {

@@ -45,15 +45,16 @@ const ROOM: usize = 10;
 
 impl Trail {
     /// Begins to note the steps of a call, where somebody observes.
-    pub(crate) fn begin(events: &Events, at: Instant) -> Self {
+    #[inline]
+    pub(crate) fn begin(&mut self, events: &Events, at: Instant) {
         if !events.is_observed() {
-            return Self::default();
+            return;
         }
         let mut marks = [Mark::LISTED; ROOM + 1];
         marks[0] = Mark::PROPOSED;
         let (events, since, last) = (events.clone(), Anchor::BEGIN, Tick::ZERO);
         let first = Tick::first();
-        Self { noted: Some(Noted { events, began: at, first, since, last, marks, len: 1, by: None }) }
+        self.noted = Some(Noted { events, began: at, first, since, last, marks, len: 1, by: None });
     }
 
     /// The trail as one about this call.

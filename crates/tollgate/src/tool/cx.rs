@@ -41,6 +41,7 @@ pub struct Cx {
 }
 
 impl Cx {
+    #[inline]
     pub(crate) fn new(scope: Arc<Scope>, call: CallId) -> Self {
         Self {
             scope,
