@@ -97,7 +97,7 @@ impl Tollgate {
     pub async fn call_until(&self, scope: &Arc<Scope>, call: Proposed, token: &CancellationToken) -> Settled {
         let pipeline = self.inner.pipeline.load();
         let mut call = Call::propose(call, 0, scope, &self.inner.events);
-        call.lane(Lane { start: Some(token.clone()), body: Some(token.clone()), concurrent: false });
+        call.lane(Lane::own(token.clone(), token.clone(), false));
         pipeline.run(call).await
     }
 

@@ -1,11 +1,18 @@
 //! What a body is sent on: its context and what it was asked for, in one place.
 
-use std::sync::Arc;
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 
 use super::validate::Invocation;
 use crate::{
     event::{About, Whom},
-    tool::Cx,
+    guard::{Place, Post},
+    outcome::{Failure, Output},
+    tool::{Cx, Erased},
 };
 
 /// A body's context, and from phase 1 on what it is to do.
@@ -20,9 +27,77 @@ pub(crate) struct Errand {
 /// call.
 pub(super) enum Held {
     Own(Errand),
-    Shared(Arc<Errand>),
+    Shared(Arc<Shared>),
     /// Only while it moves from one to the other.
     Moving,
+}
+
+/// An errand that a body on a task of its own is on, and where it leaves its answer.
+pub(super) struct Shared {
+    errand: Errand,
+    post: Post<(Ran, Place)>,
+}
+
+/// What a body answered, or what its panic said.
+pub(crate) type Ran = Result<Result<Output, Failure>, String>;
+
+/// The body's end of it. The place in the workspace goes along: it is free when the body ends, not when somebody stops
+/// waiting for it.
+pub(crate) struct Sent {
+    shared: Arc<Shared>,
+    place: Option<Place>,
+}
+
+/// The call's end: what came of the body, and its place; `None` where it is gone. Dropped, the body is let go.
+pub(super) struct Awaited<'a>(&'a Shared);
+
+impl Sent {
+    pub(crate) fn errand(&self) -> &Errand {
+        &self.shared.errand
+    }
+
+    /// Ready once nobody waits for the answer any more.
+    pub(crate) fn poll_closed(&self, task: &Context<'_>) -> Poll<()> {
+        self.shared.post.poll_closed(task)
+    }
+
+    pub(crate) fn answer(mut self, ran: Ran) {
+        let Some(place) = self.place.take() else { return };
+        if let Some((_, place)) = self.shared.post.send((ran, place)) {
+            self.leave(place);
+        }
+    }
+
+    fn leave(&self, place: Place) {
+        self.shared.errand.cx.workspace.leave(place);
+    }
+}
+
+// A runtime that is shutting down takes the body along, and whoever waits hears of it. Whoever has answered says no more:
+// the errand may be on its way again.
+impl Drop for Sent {
+    fn drop(&mut self) {
+        if let Some(place) = self.place.take() {
+            self.leave(place);
+            self.shared.post.leave();
+        }
+    }
+}
+
+impl Future for Awaited<'_> {
+    type Output = Option<(Ran, Place)>;
+
+    fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.post.poll_answer(task)
+    }
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        if let Some((_, place)) = self.0.post.close() {
+            self.0.errand.cx.workspace.leave(place);
+        }
+    }
 }
 
 impl Errand {
@@ -36,6 +111,11 @@ impl Errand {
             Some(invocation) => invocation,
             None => self.unvalidated(),
         }
+    }
+
+    /// The tool that phase 0 found.
+    pub(crate) fn tool(&self) -> &dyn Erased {
+        &*self.invocation().tool.tool
     }
 
     #[cold]
@@ -58,15 +138,27 @@ impl Whom for Held {
 }
 
 impl Held {
-    /// A handle for a task of its own.
-    pub(super) fn share(&mut self) -> Arc<Errand> {
+    /// For a body on a task of its own, which gets the place in the workspace.
+    pub(super) fn send(&mut self, place: Place) -> Sent {
         let shared = match std::mem::replace(self, Self::Moving) {
-            Self::Own(errand) => Arc::new(errand),
-            Self::Shared(errand) => errand,
+            Self::Own(errand) => Arc::new(Shared { errand, post: Post::default() }),
+            Self::Shared(shared) => {
+                // One that was sent before has come back: it had the place.
+                shared.post.open();
+                shared
+            }
             Self::Moving => unreachable!("an errand was lost on its way"),
         };
         *self = Self::Shared(shared.clone());
-        shared
+        Sent { shared, place: Some(place) }
+    }
+
+    /// The answer of the body it was sent with.
+    pub(super) fn awaited(&self) -> Option<Awaited<'_>> {
+        match self {
+            Self::Shared(shared) => Some(Awaited(shared)),
+            Self::Own(_) | Self::Moving => None,
+        }
     }
 
     /// To be changed, which it is only before its body may see it.
@@ -80,7 +172,7 @@ impl Held {
     #[cold]
     fn taken_back(&mut self) -> Option<&mut Errand> {
         match self {
-            Self::Shared(errand) => Arc::get_mut(errand),
+            Self::Shared(shared) => Arc::get_mut(shared).map(|shared| &mut shared.errand),
             Self::Own(_) | Self::Moving => None,
         }
     }
@@ -90,7 +182,7 @@ impl Held {
     fn shared(&self) -> &Errand {
         match self {
             Self::Own(errand) => errand,
-            Self::Shared(errand) => errand,
+            Self::Shared(shared) => &shared.errand,
             Self::Moving => unreachable!("an errand was lost on its way"),
         }
     }

@@ -6,8 +6,6 @@
 
 use std::{sync::Arc, time::Instant};
 
-use tokio_util::sync::CancellationToken;
-
 use crate::{
     event::{Steps, Trail},
     guard::{CallRecord, InputRecord, Place, Probe, Ticket},
@@ -17,6 +15,7 @@ use crate::{
 };
 
 mod errand;
+mod lane;
 mod soon;
 mod proposed;
 mod resolve;
@@ -31,11 +30,12 @@ mod settle;
 pub use after::Finished;
 pub use before::{MAX_REWRITES, Passed, Prepared};
 pub use check::Checked;
-pub(crate) use errand::Errand;
-use errand::Held;
+use errand::{Awaited, Held, Ran};
+pub(crate) use errand::{Errand, Sent};
 use execute::OpenClaim;
 pub(crate) use execute::UNFINISHED;
 pub use execute::{Executed, Guards};
+pub(crate) use lane::{Batch, Lane};
 pub use permit::{Permit, Permitted};
 use proposed::Written;
 pub use proposed::{Proposed, RawInput};
@@ -123,16 +123,6 @@ impl Rare {
     }
 }
 
-/// The batch a call runs in.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Lane {
-    /// Keeps the call from starting; the run's own where there is no batch.
-    pub(crate) start: Option<CancellationToken>,
-    /// Stops its body; the run's own where there is no batch.
-    pub(crate) body: Option<CancellationToken>,
-    pub(crate) concurrent: bool,
-}
-
 /// A call that was stopped before it ran, with the reason. It still has to be settled.
 #[must_use = "a refused call is answered too: settle it"]
 pub struct Refused(Box<Stopped>);
@@ -156,13 +146,6 @@ impl<S: State> Call<S> {
         if let Some(errand) = self.base.errand.own() {
             errand.cx.enter(lane);
         }
-    }
-}
-
-impl Lane {
-    /// Stops the one call that has this lane to itself.
-    pub(crate) fn stop(&self) {
-        [&self.start, &self.body].into_iter().flatten().for_each(CancellationToken::cancel);
     }
 }
 

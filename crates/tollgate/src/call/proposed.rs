@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc, time::Instant};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use smol_str::SmolStr;
 
 use super::{
     Base, Call, Rare,
@@ -49,8 +50,18 @@ pub(super) struct Written {
 }
 
 /// The text of the arguments, untouched, so that duplicate keys and the like are still seen.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct RawInput(Box<str>);
+#[derive(Clone)]
+pub struct RawInput(Text);
+
+/// Short ones are kept in place: a path, a number, nothing at all.
+#[derive(Clone)]
+enum Text {
+    Short(SmolStr),
+    Long(Box<str>),
+}
+
+/// As long as what is kept in place.
+const SHORT: usize = SmolStr::INLINE_CAP;
 
 impl Proposed {
     /// A proposed call.
@@ -167,37 +178,54 @@ impl Rare {
 impl RawInput {
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Text::Short(text) => text,
+            Text::Long(text) => text,
+        }
     }
 }
 
+impl Default for RawInput {
+    fn default() -> Self {
+        Self(Text::Short(SmolStr::default()))
+    }
+}
+
+impl PartialEq for RawInput {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for RawInput {}
+
 impl From<&str> for RawInput {
     fn from(text: &str) -> Self {
-        Self(text.into())
+        Self(if text.len() <= SHORT { Text::Short(text.into()) } else { Text::Long(text.into()) })
     }
 }
 
 impl From<String> for RawInput {
     fn from(text: String) -> Self {
-        Self(text.into())
+        if text.len() <= SHORT { text.as_str().into() } else { Self(Text::Long(text.into())) }
     }
 }
 
 impl From<&serde_json::Value> for RawInput {
     fn from(value: &serde_json::Value) -> Self {
-        Self(value.to_string().into())
+        value.to_string().into()
     }
 }
 
 impl<'de> Deserialize<'de> for RawInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.get().into()))
+        Box::<RawValue>::deserialize(deserializer).map(|raw| raw.get().into())
     }
 }
 
 impl fmt::Debug for RawInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::json::shorten(&self.0, 200))
+        f.write_str(&crate::json::shorten(self.as_str(), 200))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Runs batches in order and gathers one answer per call, in call order.
 
-use std::sync::Arc;
+use std::{future::poll_fn, sync::Arc, task::Poll};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use tokio_util::sync::CancellationToken;
@@ -10,12 +10,12 @@ use super::{
     turn::{Stop, Teller, tell},
 };
 use crate::{
-    call::{Call, Lane, Refused, Validated},
+    call::{Batch, Call, Lane, Refused, Validated},
     event::{BatchBegins, Events, What},
     guard::Run,
     outcome::{Settled, Status},
     pipeline::{Pipeline, Walked},
-    tool::{CallId, Concurrency, Interrupt, OnFatal, Scope},
+    tool::{CallId, Concurrency, OnFatal, Scope},
 };
 
 /// A call after phases 0 and 1, waiting for its turn.
@@ -25,7 +25,7 @@ pub(crate) enum Waiting {
     /// Ready to walk on.
     Valid(Call<Validated>),
     /// Began while the model was still writing; its answer is on its way.
-    Eager(Eager),
+    Eager(Box<Eager>),
 }
 
 impl Waiting {
@@ -73,25 +73,44 @@ impl Gather<'_> {
         answers.into_iter().flatten().collect()
     }
 
-    async fn batch(&self, batch: Vec<(usize, Waiting)>) -> Vec<(usize, Settled)> {
-        let (token, soft) = self.tokens(&batch);
-        let concurrent = batch.len() > 1;
-        let mut queue = batch.into_iter();
+    async fn batch(&self, calls: Vec<(usize, Waiting)>) -> Vec<(usize, Settled)> {
+        let concurrent = calls.len() > 1;
+        let (token, soft) = self.tokens(&calls);
+        let batch =
+            Arc::new(if concurrent { Batch::watched(token, soft) } else { Batch::unwatched(token, soft) });
+        let mut ringer = batch.ringer();
+        let mut queue = calls.into_iter();
         let mut running = FuturesUnordered::new();
         let (mut answers, mut leaving) = (Vec::with_capacity(queue.len()), Vec::new());
+        let mut worked = false;
         loop {
             while running.len() < self.cap
                 && let Some((at, call)) = queue.next()
             {
-                running.push(self.walk(at, call, &token, &soft, concurrent));
+                running.push(self.walk(at, call, &batch, concurrent));
             }
-            match running.next().await {
+            let next = poll_fn(|task| {
+                let next = running.poll_next_unpin(task);
+                if next.is_ready() {
+                    worked = true;
+                    return next;
+                }
+                if let Some(ringer) = &mut ringer {
+                    ringer.poll(task);
+                }
+                // Where one body ended others are about to: they go first, and their answers are taken together.
+                if std::mem::take(&mut worked) {
+                    task.waker().wake_by_ref();
+                }
+                Poll::Pending
+            });
+            match next.await {
                 None => break,
                 Some(Ended { at, walked: Walked::Leaves(call), .. }) => leaving.push((at, call)),
                 Some(Ended { at, on_fatal, told, walked: Walked::Settled(settled) }) => {
                     self.tell(&settled, told);
                     if stops_siblings(on_fatal, &settled, &self.scope.run) {
-                        token.cancel();
+                        batch.token.cancel();
                     }
                     answers.push((at, settled));
                 }
@@ -117,7 +136,8 @@ impl Gather<'_> {
     /// not concern it any more.
     async fn alone(&self, call: Call<Validated>) -> Walked {
         let (token, soft) = self.new_tokens();
-        Box::pin(self.walk(0, Waiting::Valid(call), &token, &soft, false)).await.walked
+        let batch = Arc::new(Batch::unwatched(token, soft));
+        Box::pin(self.walk(0, Waiting::Valid(call), &batch, false)).await.walked
     }
 
     fn tokens(&self, batch: &[(usize, Waiting)]) -> (CancellationToken, CancellationToken) {
@@ -135,15 +155,8 @@ impl Gather<'_> {
     }
 
     // Says itself where the call stands: a future around it would have room for it twice.
-    async fn walk(
-        &self,
-        at: usize,
-        call: Waiting,
-        token: &CancellationToken,
-        soft: &CancellationToken,
-        concurrent: bool,
-    ) -> Ended {
-        let stopped = || token.is_cancelled() || self.stop.is_stopped();
+    async fn walk(&self, at: usize, call: Waiting, batch: &Arc<Batch>, concurrent: bool) -> Ended {
+        let stopped = || batch.token.is_cancelled() || self.stop.is_stopped();
         let (on_fatal, told) = (call.on_fatal(), matches!(call, Waiting::Eager(_)));
         let ended = |walked| Ended { at, on_fatal, told, walked };
         let mut call = match call {
@@ -157,11 +170,7 @@ impl Gather<'_> {
             Waiting::Valid(call) => call,
         };
         // Whatever it does with a new message once it runs, it does not start after one.
-        let body = match call.invocation().tool().interrupt {
-            Interrupt::Cancel => soft.clone(),
-            Interrupt::Block => token.clone(),
-        };
-        call.lane(Lane { start: Some(soft.clone()), body: Some(body), concurrent });
+        call.lane(Lane::new(batch, call.invocation().tool().interrupt, concurrent));
         let within = if concurrent { Concurrency::ReadOnly } else { Concurrency::Unsafe };
         ended(self.pipeline.walk(call, within).await)
     }
@@ -210,7 +219,8 @@ impl Waiting {
 
 impl Eager {
     /// Waits for the answer. A walk that vanished with its runtime is answered as interrupted.
-    pub(crate) async fn answer(self) -> Walked {
-        self.answer.await.unwrap_or_else(|_| Walked::Settled(Settled::vanished(self.id)))
+    pub(crate) async fn answer(self: Box<Self>) -> Walked {
+        let Self { id, answer, .. } = *self;
+        answer.await.unwrap_or_else(|_| Walked::Settled(Settled::vanished(id)))
     }
 }

@@ -103,7 +103,7 @@ impl TurnStream {
             Interrupt::Cancel => self.soft.child_token(),
             Interrupt::Block => self.batch.child_token(),
         };
-        let lane = Lane { start: Some(self.soft.child_token()), body: Some(body), concurrent: true };
+        let lane = Lane::own(self.soft.child_token(), body, true);
         call.lane(lane.clone());
         let (id, on_fatal) = (call.id().clone(), call.invocation().tool().on_fatal);
         let (pipeline, slots) = (self.turn.pipeline.clone(), self.slots.clone());
@@ -123,7 +123,7 @@ impl TurnStream {
             }
             let _ = tell.send(walked);
         }));
-        Waiting::Eager(Eager { id, answer, on_fatal, lane })
+        Waiting::Eager(Box::new(Eager { id, answer, on_fatal, lane }))
     }
 
     /// Two calls share an id: neither runs. One that had begun is stopped, and its answer thrown away.

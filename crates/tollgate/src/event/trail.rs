@@ -117,8 +117,10 @@ impl Steps<'_> {
     }
 
     /// What a running body tells of itself goes beside the trail, straight to the observers.
-    pub(crate) fn beacon(&self) -> Beacon {
-        Beacon(self.trail.noted.as_ref().map(|noted| (noted.events.clone(), self.whom.about().owned())))
+    /// `None` where nobody observes.
+    pub(crate) fn beacon(&self) -> Option<Beacon> {
+        let events = self.trail.noted.as_ref()?.events.clone();
+        Some(Beacon { events, tag: self.whom.about().owned() })
     }
 }
 
@@ -191,12 +193,13 @@ fn nanos(time: Duration) -> u64 {
 
 /// Sends a body's progress to the observers.
 #[derive(Debug)]
-pub(crate) struct Beacon(Option<(Events, Tag)>);
+pub(crate) struct Beacon {
+    events: Events,
+    tag: Tag,
+}
 
 impl Beacon {
     pub(crate) fn progress(&self, progress: Progress) {
-        if let Some((events, tag)) = &self.0 {
-            events.tell_as(tag.about(), What::Progress(progress));
-        }
+        self.events.tell_as(self.tag.about(), What::Progress(progress));
     }
 }

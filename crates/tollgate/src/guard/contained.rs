@@ -2,8 +2,9 @@
 
 use std::{
     any::Any,
+    future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
+    pin::{Pin, pin},
     task::{Context, Poll},
 };
 
@@ -54,6 +55,30 @@ impl<T> Drop for Contained<'_, T> {
     fn drop(&mut self) {
         self.let_go();
     }
+}
+
+/// Runs somebody else's work where it stands, until `over` says that nobody wants it any more: then `None`.
+pub(crate) async fn contained_until<T>(
+    work: impl Future<Output = T>,
+    mut over: impl FnMut(&Context<'_>) -> Poll<()>,
+) -> Option<Result<T, String>> {
+    let mut work = pin!(Some(work));
+    let ended = poll_fn(|task| {
+        if over(task).is_ready() {
+            return Poll::Ready(None);
+        }
+        let asked = caught(|| work.as_mut().as_pin_mut().map(|work| work.poll(task)));
+        match asked {
+            Ok(Some(Poll::Ready(answer))) => Poll::Ready(Some(Ok(answer))),
+            Ok(Some(Poll::Pending)) => Poll::Pending,
+            Ok(None) => Poll::Ready(None),
+            Err(panic) => Poll::Ready(Some(Err(panic))),
+        }
+    })
+    .await;
+    // A panic in its drop takes no answer away.
+    let _ = caught(|| work.set(None));
+    ended
 }
 
 /// Asks somebody else's code; what its panic said where it had one.

@@ -3,8 +3,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Mutex, OnceLock, PoisonError},
-    task::Poll,
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -12,9 +11,9 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{contained::Contained, first::at_first, hourglass::Hourglass};
+use super::{bell::Seat, contained::Contained, first::at_first, pulse::Late};
 use crate::{
-    event::{Beacon, Progress, Steps},
+    event::Steps,
     tool::{Cx, Timeouts},
 };
 
@@ -29,14 +28,6 @@ pub(crate) enum Ended<T> {
     Cancelled,
 }
 
-/// Which deadline passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Late {
-    Connect(Duration),
-    Idle(Duration),
-    Total(Duration),
-}
-
 /// How long a body that was told to stop may take to clean up.
 const GRACE: Duration = Duration::from_millis(250);
 
@@ -44,24 +35,112 @@ const GRACE: Duration = Duration::from_millis(250);
 ///
 /// `until` is when the whole call, retries included, must be over. On a deadline or a cancellation the body
 /// is told through its token and has a moment to end by itself; what it then says is taken.
-pub(crate) fn drive<'a, F: Future<Output: Send> + Unpin + Send>(
+pub(crate) fn drive<'a, 's, F: Future<Output: Send> + Unpin + Send>(
     body: &'a mut F,
     cx: &'a Cx,
     timeouts: &'a Timeouts,
     until: &'a mut Option<Instant>,
-    steps: &'a mut Steps<'_>,
-) -> impl Future<Output = Ended<F::Output>> + Send {
-    at_first(move |task| match Pin::new(&mut *body).poll(task) {
-        Poll::Ready(done) => {
-            cx.pulse().tell_held(steps);
-            Ok(Ended::Done(done))
+    steps: &'a mut Steps<'s>,
+) -> Drive<'a, 's, F> {
+    Drive { body: Some(body), cx, timeouts, until, steps, wait: Wait::NotYet }
+}
+
+/// A body on its way to its end. Quick ones get there the first time they are asked.
+pub(crate) struct Drive<'a, 's, F: Future> {
+    // Given away where somebody else drives it to its end.
+    body: Option<&'a mut F>,
+    cx: &'a Cx,
+    timeouts: &'a Timeouts,
+    until: &'a mut Option<Instant>,
+    steps: &'a mut Steps<'s>,
+    wait: Wait<'a, F::Output>,
+}
+
+/// Who watches over a body that takes longer.
+enum Wait<'a, T> {
+    NotYet,
+    /// The batch, for all of its calls.
+    InBatch {
+        seat: Seat<'a>,
+        started: Instant,
+    },
+    /// The call itself, with a timer of its own.
+    Alone(BoxFuture<'a, Ended<T>>),
+}
+
+impl<F: Future<Output: Send> + Unpin + Send> Future for Drive<'_, '_, F> {
+    type Output = Ended<F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        let drive = &mut *self;
+        let Some(body) = &mut drive.body else { return drive.poll_alone(task) };
+        match Pin::new(&mut **body).poll(task) {
+            Poll::Ready(done) => {
+                if let Wait::NotYet = drive.wait {
+                    drive.cx.pulse().tell_held(drive.steps);
+                }
+                Poll::Ready(Ended::Done(done))
+            }
+            Poll::Pending => drive.wait(task),
         }
-        Poll::Pending => {
-            // What was noted so far reaches observers before the long wait begins.
-            cx.pulse().release(steps);
-            Err(drive_on(body, cx, timeouts, until))
+    }
+}
+
+impl<F: Future<Output: Send> + Unpin + Send> Drive<'_, '_, F> {
+    /// The body has nothing to say yet: has the task woken when there is something to look at.
+    #[inline(never)]
+    fn wait(&mut self, task: &mut Context<'_>) -> Poll<Ended<F::Output>> {
+        let (cx, timeouts) = (self.cx, self.timeouts);
+        let Wait::InBatch { seat, started } = &mut self.wait else { return self.begin_to_wait(task) };
+        if !seat.hears() {
+            return Poll::Pending;
         }
-    })
+        let started = *started;
+        let until = *self.until.get_or_insert_with(|| later(started, timeouts.total));
+        let (next, late) = cx.pulse().next_deadline(timeouts, started, until);
+        if cx.is_stopped() {
+            return self.stop(task, Ended::Cancelled);
+        }
+        // Progress may have moved the deadline meanwhile.
+        if next <= Instant::now() {
+            return self.stop(task, Ended::Late(late));
+        }
+        seat.stay(next);
+        Poll::Pending
+    }
+
+    fn begin_to_wait(&mut self, task: &mut Context<'_>) -> Poll<Ended<F::Output>> {
+        // What was noted so far reaches observers before the long wait begins.
+        self.cx.pulse().release(self.steps);
+        let (cx, timeouts, started) = (self.cx, self.timeouts, Instant::now());
+        let until = *self.until.get_or_insert_with(|| later(started, timeouts.total));
+        let Some(bell) = cx.bell() else {
+            let Some(body) = self.body.take() else { return Poll::Pending };
+            self.wait = Wait::Alone(drive_on(body, cx, timeouts, started, until));
+            return self.poll_alone(task);
+        };
+        if cx.is_stopped() {
+            return self.stop(task, Ended::Cancelled);
+        }
+        let seat = bell.sit(task.waker(), cx.pulse().next_deadline(timeouts, started, until).0);
+        self.wait = Wait::InBatch { seat, started };
+        Poll::Pending
+    }
+
+    #[cold]
+    fn stop(&mut self, task: &mut Context<'_>, otherwise: Ended<F::Output>) -> Poll<Ended<F::Output>> {
+        let Some(body) = self.body.take() else { return Poll::Pending };
+        self.wait = Wait::Alone(Box::pin(stop(body, self.cx, otherwise)));
+        self.poll_alone(task)
+    }
+
+    #[cold]
+    fn poll_alone(&mut self, task: &mut Context<'_>) -> Poll<Ended<F::Output>> {
+        match &mut self.wait {
+            Wait::Alone(later) => later.as_mut().poll(task),
+            Wait::NotYet | Wait::InBatch { .. } => Poll::Pending,
+        }
+    }
 }
 
 // Boxed, like every wait here: a call that never waits does not carry the room for timers with it, and their code lies
@@ -71,10 +150,9 @@ fn drive_on<'a, F: Future<Output: Send> + Unpin + Send>(
     body: &'a mut F,
     cx: &'a Cx,
     timeouts: &'a Timeouts,
-    until: &'a mut Option<Instant>,
+    started: Instant,
+    until: Instant,
 ) -> BoxFuture<'a, Ended<F::Output>> {
-    let started = Instant::now();
-    let until = *until.get_or_insert_with(|| later(started, timeouts.total));
     let next_deadline = move || cx.pulse().next_deadline(timeouts, started, until);
     // Polled a moment ago, on the same waker: it has nothing new to say before that is woken.
     let mut polled = true;
@@ -180,117 +258,4 @@ pub(crate) fn later(at: Instant, wait: Duration) -> Instant {
 async fn stop<F: Future + Unpin>(body: &mut F, cx: &Cx, otherwise: Ended<F::Output>) -> Ended<F::Output> {
     cx.token().cancel();
     tokio::time::timeout(GRACE, body).await.map_or(otherwise, Ended::Done)
-}
-
-/// Signs of life of a running body.
-#[derive(Debug, Default)]
-pub(crate) struct Pulse {
-    // Made when first felt: most quick calls never get that far.
-    heart: OnceLock<Box<Heart>>,
-}
-
-#[derive(Debug, Default)]
-struct Heart {
-    // Set when somebody may hear of progress at once.
-    beacon: OnceLock<Beacon>,
-    life: Mutex<Life>,
-    // Made when first asked for: most bodies ask nobody.
-    glass: OnceLock<Hourglass>,
-}
-
-#[derive(Debug, Default)]
-struct Life {
-    beat: Option<Instant>,
-    // Progress of the first moment waits here until the call's own steps are told: it never overtakes them.
-    held: Vec<Progress>,
-}
-
-impl Pulse {
-    pub(crate) fn beat(&self, progress: Progress) {
-        let heart = self.heart();
-        let mut life = heart.life();
-        life.beat = Some(Instant::now());
-        match heart.beacon.get() {
-            Some(beacon) => {
-                drop(life);
-                beacon.progress(progress);
-            }
-            None => life.held.push(progress),
-        }
-    }
-
-    pub(crate) fn connected(&self) {
-        self.heart().life().beat = Some(Instant::now());
-    }
-
-    /// The time its deadlines go by.
-    pub(crate) fn hourglass(&self) -> &Hourglass {
-        self.heart().glass.get_or_init(Hourglass::default)
-    }
-
-    /// Tells what was held back so far, after the call's own steps.
-    fn tell_held(&self, steps: &mut Steps<'_>) {
-        if let Some(heart) = self.heart.get() {
-            self.tell_of(heart, steps);
-        }
-    }
-
-    #[cold]
-    fn tell_of(&self, heart: &Heart, steps: &mut Steps<'_>) {
-        let held = !heart.life().held.is_empty();
-        if held {
-            self.release(steps);
-        }
-    }
-
-    /// From here on progress is told as it comes.
-    #[inline(never)]
-    fn release(&self, steps: &mut Steps<'_>) {
-        steps.flush();
-        let heart = self.heart();
-        let mut life = heart.life();
-        let beacon = heart.beacon.get_or_init(|| steps.beacon());
-        life.held.drain(..).for_each(|progress| beacon.progress(progress));
-    }
-
-    fn heart(&self) -> &Heart {
-        self.heart.get_or_init(Box::default)
-    }
-
-    fn next_deadline(&self, timeouts: &Timeouts, started: Instant, until: Instant) -> (Instant, Late) {
-        let heart = self.heart();
-        let glass = heart.glass.get();
-        let until = later(until, glass.map_or(Duration::ZERO, Hourglass::stood));
-        // To be asked something is a sign of life.
-        let beat = heart.life().beat.max(glass.and_then(Hourglass::ran_on));
-        let mut next = (until, Late::Total(timeouts.total));
-        let mut sooner = |at: Instant, late: Late| {
-            if at < next.0 {
-                next = (at, late);
-            }
-        };
-        if let Some(idle) = timeouts.idle {
-            sooner(later(beat.unwrap_or(started), idle), Late::Idle(idle));
-        }
-        if let (Some(connect), None) = (timeouts.connect, beat) {
-            sooner(later(started, connect), Late::Connect(connect));
-        }
-        next
-    }
-}
-
-impl Heart {
-    fn life(&self) -> std::sync::MutexGuard<'_, Life> {
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl std::fmt::Display for Late {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Connect(limit) => write!(f, "it did not connect within {limit:?}"),
-            Self::Idle(limit) => write!(f, "it made no progress for {limit:?}"),
-            Self::Total(limit) => write!(f, "it did not finish within {limit:?}"),
-        }
-    }
 }

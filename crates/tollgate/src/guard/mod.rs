@@ -12,22 +12,28 @@ mod retry;
 mod hourglass;
 mod contained;
 mod first;
+mod bell;
+mod post;
+mod pulse;
 mod deadline;
 mod ledger;
 mod idempotency;
 
+pub(crate) use bell::{Bell, Ringer};
 pub use breaker::{Breaker, BreakerBook, BreakerKey, BreakerSettings, BreakerState, Breakers};
 pub(crate) use breaker::{Health, Probe};
 pub(crate) use budget::Reservation;
 pub use budget::{Budget, Purse, Spent};
-pub(crate) use contained::{Contained, caught};
-pub(crate) use deadline::{Ended, Guarded, Pulse, cancellable, drive, guarded, later};
+pub(crate) use contained::{Contained, caught, contained_until};
+pub(crate) use deadline::{Ended, Guarded, cancellable, drive, guarded, later};
 pub use hourglass::{Hourglass, Still};
 pub use idempotency::MemoryLedger;
 pub use ledger::{
     CallRecord, Claim, End, Fence, Fingerprint, InputRecord, Ledger, LedgerFault, Recalled, Start, Ticket,
     Written,
 };
+pub(crate) use post::Post;
+pub(crate) use pulse::Pulse;
 pub use purse_book::{PurseBook, Reserved};
 pub use repetition::Repetition;
 pub use retry::RetryPolicy;
@@ -35,5 +41,5 @@ pub use run::{Run, RunBuilder};
 pub(crate) use spawn::off_thread;
 pub use spawn::{Spawner, TokioSpawner};
 pub use trace_parent::TraceParent;
+pub(crate) use workspace::Place;
 pub use workspace::Workspace;
-pub(crate) use workspace::{Place, Slot};

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     call::Lane,
     event::Progress,
-    guard::{Hourglass, Pulse, TraceParent},
+    guard::{Bell, Hourglass, Pulse, TraceParent},
     outcome::Redactor,
 };
 
@@ -33,7 +33,7 @@ pub struct Cx {
     key: Option<IdempotencyKey>,
     attempt: AtomicU32,
     // The batch it runs in, where there is one.
-    lane: Lane,
+    lane: Option<Lane>,
     // Made when first asked for: most quick calls never look at it.
     token: OnceLock<CancellationToken>,
     pulse: Pulse,
@@ -48,7 +48,7 @@ impl Cx {
             call,
             key: None,
             attempt: AtomicU32::new(1),
-            lane: Lane::default(),
+            lane: None,
             token: OnceLock::new(),
             pulse: Pulse::default(),
             redactor: None,
@@ -57,7 +57,7 @@ impl Cx {
 
     /// The batch that the call runs in.
     pub(crate) fn enter(&mut self, lane: Lane) {
-        self.lane = lane;
+        self.lane = Some(lane);
     }
 
     /// The body is about to begin, under the key that was claimed for it.
@@ -75,18 +75,18 @@ impl Cx {
     }
 
     pub(crate) fn is_concurrent(&self) -> bool {
-        self.lane.concurrent
+        self.lane.as_ref().is_some_and(Lane::is_concurrent)
     }
 
     /// The token that keeps the call from starting.
     pub(crate) fn until_started(&self) -> &CancellationToken {
-        self.lane.start.as_ref().unwrap_or_else(|| self.scope.run.token())
+        self.lane.as_ref().map_or_else(|| self.scope.run.token(), Lane::start)
     }
 
     /// True once the call is not to start any more.
     pub(crate) fn is_kept_from_starting(&self) -> bool {
-        match &self.lane.start {
-            Some(token) => token.is_cancelled(),
+        match &self.lane {
+            Some(lane) => lane.start().is_cancelled(),
             None => self.scope.run.is_stopped(),
         }
     }
@@ -169,7 +169,7 @@ impl Deref for Cx {
 
 impl Cx {
     fn parent(&self) -> &CancellationToken {
-        self.lane.body.as_ref().unwrap_or_else(|| self.scope.run.token())
+        self.lane.as_ref().map_or_else(|| self.scope.run.token(), Lane::body)
     }
 
     /// Resolves when whoever runs the call stops it. Makes no token of the call's own: most bodies never ask.
@@ -179,10 +179,15 @@ impl Cx {
 
     /// True once whoever runs the call has stopped it; a deadline that passed is not that.
     pub(crate) fn is_stopped(&self) -> bool {
-        match &self.lane.body {
-            Some(token) => token.is_cancelled(),
+        match &self.lane {
+            Some(lane) => lane.body().is_cancelled(),
             None => self.scope.run.is_stopped(),
         }
+    }
+
+    /// Where the call waits together with its siblings.
+    pub(crate) fn bell(&self) -> Option<&Bell> {
+        self.lane.as_ref().and_then(Lane::bell)
     }
 
     pub(crate) fn pulse(&self) -> &Pulse {

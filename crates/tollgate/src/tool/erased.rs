@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::{Args, Effects, Scope, Tool, ToolSpec};
 use crate::{
-    call::{Accepted, Errand, Invocation, Invoked},
-    guard::caught,
+    call::{Accepted, Errand, Invocation, Invoked, Sent},
+    guard::{caught, contained_until},
     outcome::{Failure, Output, Refusal},
     policy::Opinion,
 };
@@ -28,8 +28,9 @@ pub(crate) trait Erased: Send + Sync {
     fn authorize(&self, scope: &Scope, call: &Invocation) -> Opinion;
     /// The body on the caller's own task.
     fn run_here<'a>(&'a self, errand: &'a Errand) -> BoxFuture<'a, Result<Output, Failure>>;
-    /// The body for a task of its own.
-    fn run(self: Arc<Self>, errand: Arc<Errand>) -> BoxFuture<'static, Result<Output, Failure>>;
+    /// The body for a task of its own: it answers there, for as long as somebody waits for that.
+    fn run_apart(&self, sent: Sent) -> BoxFuture<'static, ()>;
+    fn as_any(&self) -> &dyn Any;
 }
 
 pub(crate) fn erase(tool: impl Tool) -> Arc<dyn Erased> {
@@ -97,8 +98,25 @@ impl<T: Tool> Erased for Typed<T> {
         Box::pin(body(&self.0, errand))
     }
 
-    fn run(self: Arc<Self>, errand: Arc<Errand>) -> BoxFuture<'static, Result<Output, Failure>> {
-        Box::pin(async move { body(&self.0, &errand).await })
+    fn run_apart(&self, sent: Sent) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let errand = sent.errand();
+            // Found again behind the errand, which keeps it: a counter of its own would be pulled at by every body.
+            let tool = errand.tool().as_any().downcast_ref::<Self>();
+            let work = async {
+                match tool {
+                    Some(tool) => body(&tool.0, errand).await,
+                    None => Err(Failure::fatal(mismatch().to_string())),
+                }
+            };
+            if let Some(ran) = contained_until(work, |task| sent.poll_closed(task)).await {
+                sent.answer(ran);
+            }
+        })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

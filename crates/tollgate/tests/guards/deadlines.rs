@@ -1,10 +1,12 @@
 //! Deadlines.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tokio::time::Instant;
 use tollgate::{
-    Output,
-    outcome::Status,
+    Output, Registry,
+    outcome::{Settled, Status},
     tool::{Timeouts, ToolBuilder},
 };
 
@@ -110,4 +112,51 @@ async fn a_body_told_to_stop_that_ends_within_the_grace_says_how_it_ended() {
     let began = Instant::now();
     assert_eq!(text(&world.call("t", json!({})).await), "rolled back");
     assert_eq!(began.elapsed(), ms(300));
+}
+
+/// A turn of these calls: how each ended, and how long all of it took.
+async fn batch(tools: Vec<tollgate::tool::DynTool>, cap: usize, calls: &[&str]) -> (Vec<String>, Duration) {
+    let registry = tools.into_iter().fold(Registry::new(), |all, tool| all.with(tool).unwrap());
+    let mut world = World::with(registry).gate(|gate| gate.max_concurrency(cap)).build();
+    let calls: Vec<_> = calls.iter().map(|tool| world.proposed(tool, "{}")).collect();
+    let began = Instant::now();
+    let answers = world.gate.turn(&world.scope()).run(calls).await;
+    let told = |answer: &Settled| match answer.failure() {
+        Some(failure) => failure.message.clone(),
+        None => "ok".to_owned(),
+    };
+    (answers.iter().map(told).collect(), began.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_batch_every_call_keeps_its_own_deadline_and_its_own_signs_of_life() {
+    for inline in [false, true] {
+        let reader = |name| reader(name).spec(|spec| spec.inline = inline);
+        let idle = Timeouts { idle: Some(ms(100)), ..Timeouts::default() };
+        let tools = vec![
+            within(reader("late"), total(ms(100))).hangs(&Count::default()),
+            lively(within(reader("lively"), idle), 10),
+            within(reader("silent"), idle).hangs(&Count::default()),
+            reader("slow").takes(&Count::default(), ms(500)),
+        ];
+        let (told, took) = batch(tools, 10, &["late", "lively", "slow", "silent"]).await;
+        let late = "The tool was stopped: it did not finish within 100ms.";
+        let silent = "The tool was stopped: it made no progress for 100ms.";
+        assert_eq!((&*told, took), (&[late, "ok", "ok", silent].map(str::to_owned)[..], ms(600)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_batch_a_sooner_deadline_of_a_call_that_begins_later_is_kept() {
+    let tools = vec![
+        within(reader("long"), total(ms(2000))).hangs(&Count::default()),
+        reader("first").takes(&Count::default(), ms(50)),
+        within(reader("short"), total(ms(100))).hangs(&Count::default()),
+        reader("last").takes(&Count::default(), ms(10)),
+    ];
+    let began = Instant::now();
+    let (told, _) = batch(tools, 2, &["long", "first", "short", "last"]).await;
+    let late = |limit| format!("The tool was stopped: it did not finish within {limit}.");
+    assert_eq!(told, [late("2s"), "ok".into(), late("100ms"), "ok".into()]);
+    assert_eq!(began.elapsed(), ms(2000) + GRACE);
 }

@@ -107,3 +107,16 @@ async fn a_cancelled_call_is_not_tried_again() {
     let (settled, ()) = tokio::join!(world.call("t", json!({})), stop);
     assert_eq!((settled.status(), runs.get()), (Status::RetryableError, 2));
 }
+
+// On real threads: the body that has answered ends while the next one begins.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_is_tried_again_at_once_is_heard_every_time() {
+    let at_once = RetryPolicy { attempts: 3, ..RetryPolicy::NEVER };
+    for _ in 0..500 {
+        let runs = Count::default();
+        let answers = vec![Err(Failure::retryable("busy")), Err(Failure::retryable("busy")), fine()];
+        let tool = reader("t").spec(|spec| spec.retry = at_once).answers_in_turn(&runs, answers);
+        let settled = World::of(tool).build().call("t", json!({})).await;
+        assert_eq!((settled.status(), settled.attempts, runs.get()), (Status::Ok, 3, 3));
+    }
+}

@@ -7,12 +7,15 @@ use std::{
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
-use tokio::{sync::oneshot, time::Instant};
+use tokio::time::Instant;
 
-use super::{super::Base, Guards};
+use super::{
+    super::{Awaited, Base, Ran},
+    Guards,
+};
 use crate::{
     event::What,
-    guard::{Contained, Ended, Health, Place, Slot, Spawner, cancellable, drive, later},
+    guard::{Contained, Ended, Health, Place, Spawner, cancellable, drive, later},
     outcome::{Failure, FailureKind, Output},
 };
 
@@ -79,19 +82,22 @@ impl Body<'_> {
     /// ended.
     async fn attempt(&mut self, until: &mut Option<Instant>) -> Ending {
         let apart = self.guards.spawner.as_deref().filter(|_| !self.base.invocation().tool.spec.inline);
-        let elsewhere = apart.map(|spawner| self.send(spawner));
+        if let Some(spawner) = apart {
+            self.send(spawner);
+        }
+        let is_apart = apart.is_some();
         let Base { errand, trail, place, .. } = &mut *self.base;
         let mut steps = trail.about(errand);
         let registered = &errand.invocation().tool;
-        let mut running = match elsewhere {
-            Some(remote) => Running::Apart(remote),
+        let mut running = match errand.awaited().filter(|_| is_apart) {
+            Some(body) => Running::Apart(body),
             None => Running::Here(Contained::new(registered.tool.run_here(errand))),
         };
         let ended = match drive(&mut running, errand.cx(), &registered.spec.timeouts, until, &mut steps).await
         {
-            Ended::Done(Some((result, slot))) => {
-                if let Some(slot) = slot {
-                    *place = Some(slot.into_place());
+            Ended::Done(Some((result, back))) => {
+                if back.is_some() {
+                    *place = back;
                 }
                 Ended::Done(result)
             }
@@ -105,12 +111,10 @@ impl Body<'_> {
 
     /// Gives the body, and the place, to a task of its own.
     #[inline(never)]
-    fn send(&mut self, spawner: &dyn Spawner) -> oneshot::Receiver<(Ran, Slot)> {
+    fn send(&mut self, spawner: &dyn Spawner) {
         let place = self.base.place.take().unwrap_or(Place::Nowhere);
-        let slot = self.base.scope().workspace.slot(place);
-        let shared = self.base.errand.share();
-        let tool = shared.invocation().tool.tool.clone();
-        spawn(spawner, Contained::new(tool.run(shared)), slot)
+        let sent = self.base.errand.send(place);
+        spawner.spawn(self.base.errand.tool().run_apart(sent));
     }
 
     fn ending(&self, ended: Ended<Ran>) -> Ending {
@@ -158,43 +162,19 @@ impl Body<'_> {
 /// A body that runs.
 enum Running<'a> {
     Here(Contained<'a, Result<Output, Failure>>),
-    Apart(oneshot::Receiver<(Ran, Slot)>),
+    Apart(Awaited<'a>),
 }
 
 impl Future for Running<'_> {
     /// What came of it, and its place where it had that with it; `None` where it is gone.
-    type Output = Option<(Ran, Option<Slot>)>;
+    type Output = Option<(Ran, Option<Place>)>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
             Self::Here(body) => Pin::new(body).poll(task).map(|ran| Some((ran, None))),
-            Self::Apart(remote) => {
-                Pin::new(remote).poll(task).map(|ended| ended.ok().map(|(ran, slot)| (ran, Some(slot))))
+            Self::Apart(body) => {
+                Pin::new(body).poll(task).map(|ended| ended.map(|(ran, place)| (ran, Some(place))))
             }
         }
     }
-}
-
-/// What a body answered, or what its panic said.
-type Ran = Result<Result<Output, Failure>, String>;
-
-/// Runs a body on a task of its own, for as long as somebody waits for its answer. The place in the workspace goes
-/// along and is free when the body ends, not when somebody stops waiting for it.
-fn spawn(
-    spawner: &dyn Spawner,
-    body: Contained<'static, Result<Output, Failure>>,
-    slot: Slot,
-) -> oneshot::Receiver<(Ran, Slot)> {
-    let (mut answer, remote) = oneshot::channel();
-    spawner.spawn(Box::pin(async move {
-        let result = tokio::select! {
-            biased;
-            () = answer.closed() => None,
-            result = body => Some(result),
-        };
-        if let Some(result) = result {
-            let _ = answer.send((result, slot));
-        }
-    }));
-    remote
 }
