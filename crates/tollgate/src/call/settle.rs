@@ -96,7 +96,8 @@ enum Written {
 impl Base {
     /// An answer as it stands. It has no id yet: the call's own goes over to it at the end.
     pub(super) fn answer(&self, tool: Arc<str>, outcome: Outcome, phase: Phase) -> Settled {
-        Settled::new(Answer {
+        let room = Box::new_uninit();
+        let answer = Answer {
             id: CallId::default(),
             tool,
             outcome,
@@ -109,7 +110,8 @@ impl Base {
             offloaded: None,
             context: Vec::new(),
             evidence: OnceLock::new(),
-        })
+        };
+        Settled::within(room, answer)
     }
 
     /// True when the end goes into the ledger.

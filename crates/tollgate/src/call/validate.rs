@@ -37,11 +37,10 @@ pub struct Invocation<T: ?Sized = dyn Any + Send + Sync> {
     typed: T,
 }
 
-/// Arguments on their way into an invocation.
+/// What an invocation is of, whatever its arguments. They are taken to where they stay and nowhere in between.
+#[derive(Clone, Copy)]
 pub(crate) struct Accepted<'a> {
     pub(crate) tool: &'a Arc<Registered>,
-    pub(crate) args: Args,
-    pub(crate) likeness: Option<Likeness>,
     pub(crate) trust: Trust,
 }
 
@@ -53,35 +52,45 @@ pub(crate) type Invoked = (Box<Invocation>, Option<String>);
 
 impl Accepted<'_> {
     /// Puts together what was parsed once. Effects that cannot be computed are the worst there are.
+    ///
+    /// `likeness` is what equal arguments share, where it was found on the way.
     pub(crate) fn invoke<T: Any + Send + Sync>(
         self,
+        args: impl FnOnce() -> Args,
+        likeness: Option<Likeness>,
         typed: T,
         effects: impl FnOnce(&T) -> Effects,
     ) -> Invoked {
         let effects = caught(|| effects(&typed));
-        self.with(typed, effects)
-    }
-
-    /// The same, and this is what stands for them.
-    pub(crate) fn like(self, likeness: Likeness) -> Self {
-        Self { likeness: Some(likeness), ..self }
+        self.with(args, likeness, typed, effects)
     }
 
     /// The same for a body that wants them as they are.
-    pub(crate) fn invoke_as_it_is(self, effects: impl FnOnce(&Value) -> Effects) -> Invoked {
-        let effects = caught(|| effects(&self.args));
-        self.with(AsItIs, effects)
+    pub(crate) fn invoke_as_it_is(
+        self,
+        args: Args,
+        likeness: Option<Likeness>,
+        effects: impl FnOnce(&Value) -> Effects,
+    ) -> Invoked {
+        let effects = caught(|| effects(&args));
+        self.with(|| args, likeness, AsItIs, effects)
     }
 
-    fn with<T: Any + Send + Sync>(self, typed: T, effects: Result<Effects, String>) -> Invoked {
+    fn with<T: Any + Send + Sync>(
+        self,
+        args: impl FnOnce() -> Args,
+        likeness: Option<Likeness>,
+        typed: T,
+        effects: Result<Effects, String>,
+    ) -> Invoked {
         let (effects, panic) = match effects {
             Ok(effects) => (effects, None),
             Err(panic) => (Effects::worst(), Some(panic)),
         };
         let room = Box::<Invocation<T>>::new_uninit();
-        let Self { tool, args, likeness, trust } = self;
-        let invocation = Invocation { tool: tool.clone(), args, likeness, effects, trust, typed };
-        (Box::write(room, invocation) as Box<Invocation>, panic)
+        let (tool, trust) = (self.tool.clone(), self.trust);
+        let invocation = Box::write(room, Invocation { tool, args: args(), likeness, effects, trust, typed });
+        (invocation as Box<Invocation>, panic)
     }
 }
 
@@ -114,18 +123,11 @@ impl Call<Resolved<'_>> {
 
 /// The short way: plain fields that one look at their text tells all about. Takes the text where it goes.
 fn plainly(tool: &Arc<Registered>, base: &mut Base) -> Option<Invoked> {
-    if base.written.inverse.is_some() || base.written.text.as_str().len() > MAX_INPUT_BYTES {
+    let Base { written, errand, trust, .. } = base;
+    if written.inverse.is_some() || written.text.as_str().len() > MAX_INPUT_BYTES {
         return None;
     }
-    let args = Args::unread(std::mem::take(&mut base.written.text));
-    let read = Accepted { tool, args, likeness: None, trust: base.trust };
-    match tool.tool.read(base.scope(), read) {
-        Ok(invoked) => Some(invoked),
-        Err(args) => {
-            base.written.text = args.into_text();
-            None
-        }
-    }
+    tool.tool.read(errand.cx(), Accepted { tool, trust: *trust }, &mut written.text)
 }
 
 #[inline(never)]
@@ -142,8 +144,7 @@ fn arguments(tool: &Arc<Registered>, base: &mut Base, records: &Records) -> Resu
     if !args.is_object() || !tool.input.accepts(&args) {
         return Err(invalid(tool, violations(tool, &args)));
     }
-    let accepted = Accepted { tool, args: Args::read(args), likeness: None, trust: base.trust };
-    tool.tool.invoke(base.scope(), accepted).map_err(|message| {
+    tool.tool.invoke(base.scope(), Accepted { tool, trust: base.trust }, args).map_err(|message| {
         invalid(tool, vec![Violation { pointer: String::new(), message, did_you_mean: None }])
     })
 }

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    mem::MaybeUninit,
     ops::{Deref, DerefMut},
     sync::{Arc, OnceLock},
     time::Duration,
@@ -168,6 +169,11 @@ impl Settled {
 
     pub(crate) fn new(answer: Answer) -> Self {
         Self(Box::new(answer))
+    }
+
+    /// The same, put together where it stays.
+    pub(crate) fn within(room: Box<MaybeUninit<Answer>>, answer: Answer) -> Self {
+        Self(Box::write(room, answer))
     }
 
     pub(crate) fn into_answer(self) -> Answer {

@@ -18,16 +18,6 @@ impl Args {
         Self { text, value: OnceLock::new() }
     }
 
-    /// The text it was read from, where nobody has looked at its value yet.
-    pub(crate) fn into_text(self) -> RawInput {
-        self.text
-    }
-
-    /// The text that was accepted, where it was one.
-    pub(crate) fn text(&self) -> &str {
-        self.text.as_str()
-    }
-
     /// What was accepted as a value.
     pub(crate) fn read(value: Value) -> Self {
         Self { text: RawInput::default(), value: OnceLock::from(value) }

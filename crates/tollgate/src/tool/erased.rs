@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Args, Effects, Scope, Tool, ToolSpec};
 use crate::{
-    call::{Accepted, Errand, Invocation, Invoked, Sent},
+    call::{Accepted, Errand, Invocation, Invoked, RawInput, Sent},
     guard::{caught, contained_until},
     outcome::{Failure, Output, Refusal},
     policy::Opinion,
@@ -21,9 +21,9 @@ pub(crate) trait Erased: Send + Sync {
     fn spec(&self) -> ToolSpec;
     fn is_enabled(&self) -> bool;
     /// Parses arguments that the schema accepts, once, and computes what they would do.
-    fn invoke(&self, scope: &Scope, accepted: Accepted<'_>) -> Result<Invoked, String>;
-    /// The same straight from their text, held against the schema on the way; gives them back where that cannot tell.
-    fn read(&self, scope: &Scope, written: Accepted<'_>) -> Result<Invoked, Args>;
+    fn invoke(&self, scope: &Scope, accepted: Accepted<'_>, args: Value) -> Result<Invoked, String>;
+    /// The same straight from their text, held against the schema on the way; leaves it alone where that cannot tell.
+    fn read(&self, scope: &Scope, accepted: Accepted<'_>, text: &mut RawInput) -> Option<Invoked>;
     fn check<'a>(&'a self, scope: &'a Scope, call: &'a Invocation) -> BoxFuture<'a, Result<(), Refusal>>;
     fn authorize(&self, scope: &Scope, call: &Invocation) -> Opinion;
     /// The body on the caller's own task.
@@ -48,36 +48,31 @@ impl<T: Tool> Erased for Typed<T> {
         self.0.is_enabled()
     }
 
-    fn invoke(&self, scope: &Scope, accepted: Accepted<'_>) -> Result<Invoked, String> {
+    fn invoke(&self, scope: &Scope, accepted: Accepted<'_>, args: Value) -> Result<Invoked, String> {
         if takes_any::<T>() {
-            return Ok(accepted.invoke_as_it_is(|args| self.effects_of(scope, args)));
+            let effects = |args: &Value| self.effects_of(scope, args);
+            return Ok(accepted.invoke_as_it_is(Args::read(args), None, effects));
         }
-        let args: &Value = &accepted.args;
-        let parsed = caught(|| match T::Args::deserialize(args) {
+        let parsed = caught(|| match T::Args::deserialize(&args) {
             Ok(args) => Ok(args),
             // `10.0` is an integer in JSON Schema and none to serde: the schema has already said yes.
-            Err(error) => T::Args::deserialize(&whole_numbers(args)).map_err(|_| error.to_string()),
+            Err(error) => T::Args::deserialize(&whole_numbers(&args)).map_err(|_| error.to_string()),
         });
-        let args = parsed.unwrap_or_else(|_| Err("the arguments could not be read".to_owned()))?;
-        Ok(accepted.invoke(args, |args| self.0.effects(scope, args)))
+        let typed = parsed.unwrap_or_else(|_| Err("the arguments could not be read".to_owned()))?;
+        Ok(accepted.invoke(|| Args::read(args), None, typed, |typed| self.0.effects(scope, typed)))
     }
 
-    fn read(&self, scope: &Scope, written: Accepted<'_>) -> Result<Invoked, Args> {
-        let (schema, text) = (&written.tool.input, written.args.text());
+    fn read(&self, scope: &Scope, accepted: Accepted<'_>, text: &mut RawInput) -> Option<Invoked> {
+        let schema = &accepted.tool.input;
         if takes_any::<T>() {
-            return match schema.read::<IgnoredAny>(text) {
-                Some((_, likeness)) => {
-                    Ok(written.like(likeness).invoke_as_it_is(|args| self.effects_of(scope, args)))
-                }
-                None => Err(written.args),
-            };
+            let (_, likeness) = schema.read::<IgnoredAny>(text.as_str())?;
+            let (args, effects) =
+                (Args::unread(std::mem::take(text)), |args: &Value| self.effects_of(scope, args));
+            return Some(accepted.invoke_as_it_is(args, Some(likeness), effects));
         }
-        match caught(|| schema.read(text)) {
-            Ok(Some((args, likeness))) => {
-                Ok(written.like(likeness).invoke(args, |args| self.0.effects(scope, args)))
-            }
-            _ => Err(written.args),
-        }
+        let (typed, likeness) = caught(|| schema.read(text.as_str())).ok().flatten()?;
+        let args = || Args::unread(std::mem::take(text));
+        Some(accepted.invoke(args, Some(likeness), typed, |typed| self.0.effects(scope, typed)))
     }
 
     fn check<'a>(&'a self, scope: &'a Scope, call: &'a Invocation) -> BoxFuture<'a, Result<(), Refusal>> {
