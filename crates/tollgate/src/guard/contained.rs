@@ -62,23 +62,30 @@ pub(crate) async fn contained_until<T>(
     work: impl Future<Output = T>,
     mut over: impl FnMut(&Context<'_>) -> Poll<()>,
 ) -> Option<Result<T, String>> {
-    let mut work = pin!(Some(work));
-    let ended = poll_fn(|task| {
+    let work = pin!(Some(work));
+    // Let go by this, whether it ended or whoever polls it went away.
+    let mut work = LetGo(work);
+    poll_fn(|task| {
         if over(task).is_ready() {
             return Poll::Ready(None);
         }
-        let asked = caught(|| work.as_mut().as_pin_mut().map(|work| work.poll(task)));
-        match asked {
+        match caught(|| work.0.as_mut().as_pin_mut().map(|work| work.poll(task))) {
             Ok(Some(Poll::Ready(answer))) => Poll::Ready(Some(Ok(answer))),
             Ok(Some(Poll::Pending)) => Poll::Pending,
             Ok(None) => Poll::Ready(None),
             Err(panic) => Poll::Ready(Some(Err(panic))),
         }
     })
-    .await;
-    // A panic in its drop takes no answer away.
-    let _ = caught(|| work.set(None));
-    ended
+    .await
+}
+
+/// Drops what it holds so that no panic of that gets out.
+struct LetGo<'a, T>(Pin<&'a mut Option<T>>);
+
+impl<T> Drop for LetGo<'_, T> {
+    fn drop(&mut self) {
+        let _ = caught(|| self.0.set(None));
+    }
 }
 
 /// Asks somebody else's code; what its panic said where it had one.
@@ -95,4 +102,50 @@ fn said(panic: Box<dyn Any + Send>) -> String {
         std::mem::forget(again);
     }
     text.unwrap_or_else(|| "a panic without words".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{future::pending, task::noop_waker};
+
+    use super::*;
+
+    struct FailsWhenDropped;
+
+    impl Drop for FailsWhenDropped {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("dropped"));
+        }
+    }
+
+    #[test]
+    fn work_that_is_left_half_way_and_panics_while_it_is_dropped_harms_nobody() {
+        let mut asked = Box::pin(contained_until(
+            async {
+                let _held = FailsWhenDropped;
+                pending::<()>().await;
+            },
+            |_| Poll::Pending,
+        ));
+        assert!(asked.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(asked))).is_ok());
+    }
+
+    struct Answers(FailsWhenDropped);
+
+    impl Future for Answers {
+        type Output = u8;
+
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<u8> {
+            let Self(FailsWhenDropped) = *self;
+            Poll::Ready(7)
+        }
+    }
+
+    #[test]
+    fn work_that_panics_while_it_is_dropped_has_answered_all_the_same() {
+        let mut asked = Box::pin(contained_until(Answers(FailsWhenDropped), |_| Poll::Pending));
+        let ended = asked.as_mut().poll(&mut Context::from_waker(&noop_waker()));
+        assert_eq!(ended, Poll::Ready(Some(Ok(7))));
+    }
 }
