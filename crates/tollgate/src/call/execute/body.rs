@@ -89,9 +89,10 @@ impl Body<'_> {
         let Base { errand, trail, place, .. } = &mut *self.base;
         let mut steps = trail.about(errand);
         let registered = &errand.invocation().tool;
-        let mut running = match errand.awaited().filter(|_| is_apart) {
-            Some(body) => Running::Apart(body),
-            None => Running::Here(Contained::new(registered.tool.run_here(errand))),
+        let mut running = if is_apart {
+            Running::Apart(errand.awaited())
+        } else {
+            Running::Here(Contained::new(registered.tool.run_here(errand)))
         };
         let ended = match drive(&mut running, errand.cx(), &registered.spec.timeouts, until, &mut steps).await
         {
@@ -162,7 +163,8 @@ impl Body<'_> {
 /// A body that runs.
 enum Running<'a> {
     Here(Contained<'a, Result<Output, Failure>>),
-    Apart(Awaited<'a>),
+    /// `None` where nobody knows of it any more: it is not begun a second time.
+    Apart(Option<Awaited<'a>>),
 }
 
 impl Future for Running<'_> {
@@ -172,7 +174,8 @@ impl Future for Running<'_> {
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
             Self::Here(body) => Pin::new(body).poll(task).map(|ran| Some((ran, None))),
-            Self::Apart(body) => {
+            Self::Apart(None) => Poll::Ready(None),
+            Self::Apart(Some(body)) => {
                 Pin::new(body).poll(task).map(|ended| ended.map(|(ran, place)| (ran, Some(place))))
             }
         }
