@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use crate::{
-    call::{Call, Guards, Passed, Proposed, Records, Refused, Soon, Validated, soon},
+    call::{Call, Executed, Guards, Passed, Proposed, Records, Refused, Soon, Started, Validated, soon},
     catalog::Snapshot,
     guard::caught,
     hook::Hooks,
@@ -29,6 +31,14 @@ pub(crate) enum Walked {
     Settled(Settled),
     /// A rewrite made it too dangerous for its batch: it runs alone, right after.
     Leaves(Call<Validated>),
+}
+
+/// Where the first half of a walk ended.
+pub(crate) enum Departed {
+    /// At its body.
+    Started(Call<Started>),
+    /// With no body to run.
+    Walked(Walked),
 }
 
 impl Pipeline {
@@ -62,9 +72,38 @@ impl Pipeline {
 
     /// The rest of the path, for a call in a batch of class `within`.
     pub(crate) async fn walk(&self, call: Call<Validated>, within: Concurrency) -> Walked {
-        match self.try_walk(call, within).await {
-            Ok(walked) => walked,
-            Err(refused) => Walked::Settled(soon!(refused.settle(&self.records))),
+        match self.depart(call, within).await {
+            Departed::Started(call) => {
+                let executed = call.finish(None, &self.guards).await;
+                Walked::Settled(soon!(self.conclude(executed)))
+            }
+            Departed::Walked(walked) => walked,
+        }
+    }
+
+    /// Its first half, up to the body.
+    pub(crate) async fn depart(&self, call: Call<Validated>, within: Concurrency) -> Departed {
+        match self.try_depart(call, within).await {
+            Ok(departed) => departed,
+            Err(refused) => Departed::Walked(Walked::Settled(soon!(refused.settle(&self.records)))),
+        }
+    }
+
+    /// Its second half, for a call whose body was sent off: what comes of it.
+    pub(crate) fn arrive(&self, call: Call<Started>, sent: Option<Instant>) -> Soon<'_, Settled> {
+        match call.finish_now(&self.guards) {
+            Ok(executed) => self.conclude(executed),
+            Err(call) => {
+                let ended = async move { soon!(self.conclude(call.finish(sent, &self.guards).await)) };
+                Soon::tried(Box::pin(ended))
+            }
+        }
+    }
+
+    fn conclude(&self, executed: Call<Executed>) -> Soon<'_, Settled> {
+        match executed.after(&self.hooks) {
+            Soon::Now(Some(finished)) => finished.settle(&self.records),
+            later => Soon::later(async { soon!(soon!(later).settle(&self.records)) }),
         }
     }
 
@@ -74,21 +113,19 @@ impl Pipeline {
         caught(|| self.policy.decide(&call.query())).is_ok_and(|verdict| verdict.decision == Decision::Allow)
     }
 
-    async fn try_walk(&self, mut call: Call<Validated>, within: Concurrency) -> Result<Walked, Refused> {
+    async fn try_depart(&self, mut call: Call<Validated>, within: Concurrency) -> Result<Departed, Refused> {
         loop {
             let checked = call.check(&*self.policy).await?;
             match soon!(checked.before(&self.hooks))? {
                 Passed::Again(rewritten) => {
                     call = soon!(self.begin_fetched(rewritten))?;
                     if call.class() > within {
-                        return Ok(Walked::Leaves(call));
+                        return Ok(Departed::Walked(Walked::Leaves(call)));
                     }
                 }
                 Passed::Ready(prepared) => {
                     let permitted = soon!(prepared.permit(&*self.policy, &*self.approver, &self.guards))?;
-                    let executed = permitted.execute(&self.guards).await?;
-                    let finished = soon!(executed.after(&self.hooks));
-                    return Ok(Walked::Settled(soon!(finished.settle(&self.records))));
+                    return Ok(Departed::Started(soon!(permitted.start(&self.guards))?));
                 }
             }
         }

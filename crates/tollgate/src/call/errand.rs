@@ -66,6 +66,7 @@ impl Sent {
         if let Some((_, place)) = self.shared.post.send((ran, place)) {
             self.leave(place);
         }
+        self.shared.errand.cx.tell_batch();
     }
 
     fn leave(&self, place: Place) {
@@ -80,6 +81,7 @@ impl Drop for Sent {
         if let Some(place) = self.place.take() {
             self.leave(place);
             self.shared.post.leave();
+            self.shared.errand.cx.tell_batch();
         }
     }
 }
@@ -94,8 +96,14 @@ impl Future for Awaited<'_> {
 
 impl Drop for Awaited<'_> {
     fn drop(&mut self) {
-        if let Some((_, place)) = self.0.post.close() {
-            self.0.errand.cx.workspace.leave(place);
+        self.0.let_go();
+    }
+}
+
+impl Shared {
+    fn let_go(&self) {
+        if let Some((_, place)) = self.post.close() {
+            self.errand.cx.workspace.leave(place);
         }
     }
 }
@@ -158,6 +166,22 @@ impl Held {
         match self {
             Self::Shared(shared) => Some(Awaited(shared)),
             Self::Own(_) | Self::Moving => None,
+        }
+    }
+
+    /// What the body answered, and its place, where that is an output `wanted` takes; anything else stays where it is.
+    pub(super) fn answered(&self, wanted: impl FnOnce(&Output) -> bool) -> Option<(Output, Place)> {
+        let Self::Shared(shared) = self else { return None };
+        shared.post.take_as(|answer| match answer {
+            (Ok(Ok(output)), place) if wanted(&output) => Ok((output, place)),
+            other => Err(other),
+        })
+    }
+
+    /// Nobody waits for the body any more.
+    pub(super) fn let_go(&self) {
+        if let Self::Shared(shared) = self {
+            shared.let_go();
         }
     }
 

@@ -9,12 +9,12 @@ use self::{
     body::{Body, Ending},
     output::{chain, checked_output, is_long, redact_apart},
 };
-use super::{Call, Refused, permit::Permitted, validate::Invocation};
+use super::{Base, Call, Refused, Soon, permit::Permitted, soon, validate::Invocation};
 use crate::{
     event::{Steps, What},
     guard::{
         Breakers, Claim, Fence, Fingerprint, Ledger, Place, Purse, Reservation, Spawner, Start, cancellable,
-        caught,
+        caught, later,
     },
     outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode, Settled, Trust},
     tool::{IdempotencyKey, Scope},
@@ -77,22 +77,93 @@ enum Ready {
     Answered(Outcome, Trust, Option<Box<Offloaded>>),
 }
 
+/// A call that has its place, and whose permit is used up: its body runs next, or an earlier answer was found.
+pub(crate) struct Started {
+    _earned: (),
+}
+
 impl Call<Permitted> {
     /// Reserves budget and a place, claims the key, then runs the body under deadlines, with retries, panics
     /// caught.
     pub async fn execute(self, guards: &Guards) -> Result<Call<Executed>, Refused> {
+        Ok(soon!(self.start(guards))?.finish(None, guards).await)
+    }
+
+    /// The first half: everything that comes before the body.
+    pub(crate) fn start(self, guards: &Guards) -> Soon<'_, Result<Call<Started>, Refused>> {
         let Call { mut base, .. } = self;
-        let ready = match ready_at_once(&mut base) {
-            Some(ready) => ready,
-            None => make_ready(&mut base, guards).await,
-        };
-        match ready.and_then(|ready| begin(&mut base, ready, guards)) {
-            Ok(None) => {}
-            Ok(Some(answer)) => return Ok(Call { base, state: Executed { answer } }),
-            Err(refusal) => return Err(base.refuse(Phase::Execute, refusal)),
+        match ready_at_once(&mut base) {
+            Some(ready) => Soon::now(started(base, ready, guards)),
+            None => Soon::later(async move {
+                let ready = make_ready(&mut base, guards).await;
+                started(base, ready, guards)
+            }),
         }
-        let began = base.scope().run.purse().is_limited().then(Instant::now);
-        let ending = Body { base: &mut base, guards }.run().await;
+    }
+}
+
+fn started(
+    mut base: Box<Base>,
+    ready: Result<Ready, Refusal>,
+    guards: &Guards,
+) -> Result<Call<Started>, Refused> {
+    match ready.and_then(|ready| begin(&mut base, ready, guards)) {
+        Ok(()) => Ok(Call { base, state: Started { _earned: () } }),
+        Err(refusal) => Err(base.refuse(Phase::Execute, refusal)),
+    }
+}
+
+impl Call<Started> {
+    /// Makes the body ready to be driven by somebody else, who is told through the call's lane when it has answered;
+    /// `None` where there is nothing to run. [`Call::finish`] takes its answer, and watches over it where it has none yet.
+    pub(crate) fn send(&mut self) -> Option<BoxFuture<'static, ()>> {
+        (!self.is_answered()).then(|| Body::send_off(&mut self.base))
+    }
+
+    /// The body takes longer: observers hear of it as it comes.
+    pub(crate) fn release(&mut self) {
+        Body::release(&mut self.base);
+    }
+
+    fn is_answered(&self) -> bool {
+        self.base.rare.as_ref().is_some_and(|rare| rare.answered.is_some())
+    }
+
+    /// When a body that was sent off has to have ended, or said something.
+    pub(crate) fn deadline(&self, sent: Instant) -> Instant {
+        let (pulse, timeouts) = (self.base.cx().pulse(), &self.base.invocation().tool.spec.timeouts);
+        pulse.next_deadline(timeouts, sent, later(sent, timeouts.total)).0
+    }
+
+    /// True once whoever runs the call has stopped it.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.base.cx().is_stopped()
+    }
+
+    pub(crate) fn invocation(&self) -> &Invocation {
+        self.base.invocation()
+    }
+
+    /// The second half at once, where the body has answered well and nothing has to be waited for.
+    pub(crate) fn finish_now(mut self, guards: &Guards) -> Result<Call<Executed>, Self> {
+        if self.is_answered() || self.base.scope().run.purse().is_limited() {
+            return Err(self);
+        }
+        let Some(ending) = Body::answered_well(&mut self.base) else { return Err(self) };
+        let Call { mut base, .. } = self;
+        let answer = concluded(&mut base, ending, guards);
+        told(&mut base, &answer);
+        Ok(Call { base, state: Executed { answer } })
+    }
+
+    /// The second half: the body, to its end. `sent` is when it was sent off, where it is on its way already.
+    pub(crate) async fn finish(self, sent: Option<Instant>, guards: &Guards) -> Call<Executed> {
+        let Call { mut base, .. } = self;
+        if let Some(answer) = base.rare.as_mut().and_then(|rare| rare.answered.take()) {
+            return Call { base, state: Executed { answer } };
+        }
+        let began = base.scope().run.purse().is_limited().then(|| sent.unwrap_or_else(Instant::now));
+        let ending = Body { base: &mut base, guards }.run(sent).await;
         if let Some(began) = began {
             base.scope().run.purse().add_time(began.elapsed());
         }
@@ -103,13 +174,13 @@ impl Call<Permitted> {
             redact_apart(&mut answer.outcome, redactor, guards, base.invocation()).await;
         }
         told(&mut base, &answer);
-        Ok(Call { base, state: Executed { answer } })
+        Call { base, state: Executed { answer } }
     }
 }
 
 /// A call that reads, brings no key and has no budget to keep to begins at once, where there is room.
 #[inline(never)]
-fn ready_at_once(base: &mut super::Base) -> Option<Result<Ready, Refusal>> {
+fn ready_at_once(base: &mut Base) -> Option<Result<Ready, Refusal>> {
     if let Some(refusal) = stopped(base) {
         return Some(Err(refusal));
     }
@@ -122,7 +193,7 @@ fn ready_at_once(base: &mut super::Base) -> Option<Result<Ready, Refusal>> {
 
 /// Counts it, waits for room and claims its key.
 #[inline(never)]
-fn make_ready<'a>(base: &'a mut super::Base, guards: &'a Guards) -> BoxFuture<'a, Result<Ready, Refusal>> {
+fn make_ready<'a>(base: &'a mut Base, guards: &'a Guards) -> BoxFuture<'a, Result<Ready, Refusal>> {
     Box::pin(async move {
         let mut reservation = None;
         if base.scope().run.purse().is_limited() {
@@ -144,7 +215,7 @@ fn make_ready<'a>(base: &'a mut super::Base, guards: &'a Guards) -> BoxFuture<'a
 
 /// Uses the permit up: what follows is the one run it stands for, or the answer of one that was before.
 #[inline(never)]
-fn begin(base: &mut super::Base, ready: Ready, guards: &Guards) -> Result<Option<Settled>, Refusal> {
+fn begin(base: &mut Base, ready: Ready, guards: &Guards) -> Result<(), Refusal> {
     let Some(permit) = base.permit.take() else { return Err(unpermitted()) };
     match ready {
         Ready::Start(key) => {
@@ -152,18 +223,19 @@ fn begin(base: &mut super::Base, ready: Ready, guards: &Guards) -> Result<Option
             let Some(errand) = base.errand.own() else { return Err(unpermitted()) };
             errand.cx.begin(key, guards.redactor.clone());
             base.by = Some(permit.used());
-            Ok(None)
         }
         Ready::Answered(outcome, trust, offloaded) => {
             base.by = Some(permit.used());
-            Ok(Some(given_before(base, outcome, trust, offloaded)))
+            let answer = given_before(base, outcome, trust, offloaded);
+            base.rare().answered = Some(answer);
         }
     }
+    Ok(())
 }
 
 #[cold]
 fn given_before(
-    base: &mut super::Base,
+    base: &mut Base,
     outcome: Outcome,
     trust: Trust,
     offloaded: Option<Box<Offloaded>>,
@@ -176,7 +248,7 @@ fn given_before(
 
 /// What a body came to, as everybody else may see it; a long output is still to be looked through for secrets.
 #[inline(never)]
-fn concluded(base: &mut super::Base, ending: Ending, guards: &Guards) -> Settled {
+fn concluded(base: &mut Base, ending: Ending, guards: &Guards) -> Settled {
     let Ending(result, health) = ending;
     let invocation = base.invocation();
     guards.breakers.record(&invocation.tool.spec, base.scope(), health);
@@ -195,10 +267,10 @@ fn concluded(base: &mut super::Base, ending: Ending, guards: &Guards) -> Settled
 }
 
 fn is_redacted_apart(answer: &Settled, guards: &Guards) -> bool {
-    guards.spawner.is_some() && is_long(&answer.outcome)
+    guards.spawner.is_some() && matches!(&answer.outcome, Outcome::Ok(output) if is_long(output))
 }
 
-fn told(base: &mut super::Base, answer: &Settled) {
+fn told(base: &mut Base, answer: &Settled) {
     let mut steps = base.steps();
     if let Outcome::Ok(_) = answer.outcome {
         steps.note_ends_well();
@@ -213,7 +285,7 @@ fn told_failed(mut steps: Steps<'_>, answer: &Settled) {
 }
 
 /// Why a call does not start any more, or never could.
-fn stopped(base: &super::Base) -> Option<Refusal> {
+fn stopped(base: &Base) -> Option<Refusal> {
     if base.cx().is_kept_from_starting() {
         return Some(cancelled());
     }
@@ -221,7 +293,7 @@ fn stopped(base: &super::Base) -> Option<Refusal> {
 }
 
 /// Counts a call that nothing stops any more.
-async fn reserved(base: &super::Base) -> Result<Reservation, Refusal> {
+async fn reserved(base: &Base) -> Result<Reservation, Refusal> {
     Purse::reserve(&base.scope().run, &base.invocation().tool.spec.id.name).await
 }
 
@@ -234,7 +306,7 @@ fn at_once(scope: &Scope, invocation: &Invocation) -> Option<Place> {
 }
 
 /// The refusal of a call without the key its tool insists on.
-pub(super) fn missing_key(invocation: &Invocation, base: &super::Base) -> Option<Refusal> {
+pub(super) fn missing_key(invocation: &Invocation, base: &Base) -> Option<Refusal> {
     let missing = invocation.tool.spec.requires_idempotency_key && base.key().is_none();
     missing.then(|| {
         let label = &invocation.tool.label;
@@ -245,7 +317,7 @@ pub(super) fn missing_key(invocation: &Invocation, base: &super::Base) -> Option
 }
 
 /// Waits for a place and claims the key. Nothing has happened yet: any refusal here is a clean one.
-async fn wait_and_claim(base: &mut super::Base, guards: &Guards) -> Result<Ready, Refusal> {
+async fn wait_and_claim(base: &mut Base, guards: &Guards) -> Result<Ready, Refusal> {
     base.steps().flush();
     let (cx, invocation) = (base.cx(), base.invocation());
     let token = cx.until_started();
@@ -313,7 +385,7 @@ async fn wait_and_claim(base: &mut super::Base, guards: &Guards) -> Result<Ready
     }
 }
 
-impl super::Base {
+impl Base {
     /// True when the call takes effect at most once, and so is claimed before it starts.
     pub(super) fn needs_claim(&self, invocation: &Invocation) -> bool {
         self.key().is_some() || !invocation.effects.read_only
@@ -321,7 +393,7 @@ impl super::Base {
 }
 
 /// A key for a call that brings none.
-fn derived_key(base: &super::Base) -> IdempotencyKey {
+fn derived_key(base: &Base) -> IdempotencyKey {
     let cx = base.cx();
     IdempotencyKey::of_call(cx.run.id(), cx.turn, base.position, cx.call_id())
 }

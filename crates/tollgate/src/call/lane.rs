@@ -1,13 +1,10 @@
-//! The batch a call runs in: what keeps it from starting, what stops its body, and who watches over its wait.
+//! The batch a call runs in: what keeps it from starting, what stops its body, and who hears of its end.
 
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    guard::{Bell, Ringer},
-    tool::Interrupt,
-};
+use crate::{guard::Inbox, tool::Interrupt};
 
 /// What the calls of a batch share.
 #[derive(Debug)]
@@ -16,48 +13,40 @@ pub(crate) struct Batch {
     pub(crate) token: CancellationToken,
     /// Keeps calls from starting, and stops those that may be interrupted.
     pub(crate) soft: CancellationToken,
-    // Where somebody polls its ringer.
-    bell: Option<Bell>,
+    /// True where its calls may run at the same time.
+    pub(crate) concurrent: bool,
+    /// Which bodies have something to say.
+    pub(crate) inbox: Inbox,
 }
 
 /// One call's part of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Lane {
     batch: Arc<Batch>,
+    place: usize,
     interrupt: Interrupt,
-    concurrent: bool,
 }
 
 impl Batch {
-    /// A batch whose calls watch over themselves.
-    pub(crate) fn unwatched(token: CancellationToken, soft: CancellationToken) -> Self {
-        Self { token, soft, bell: None }
-    }
-
-    /// A batch that watches over its calls: whoever polls them polls its [`Ringer`] too.
-    pub(crate) fn watched(token: CancellationToken, soft: CancellationToken) -> Self {
-        Self { token, soft, bell: Some(Bell::default()) }
-    }
-
-    /// What has to be polled for a batch that watches.
-    pub(crate) fn ringer(&self) -> Option<Ringer<'_>> {
-        self.bell.as_ref().map(|bell| Ringer::new(bell, [&self.token, &self.soft]))
+    pub(crate) fn new(token: CancellationToken, soft: CancellationToken, concurrent: bool) -> Self {
+        Self { token, soft, concurrent, inbox: Inbox::default() }
     }
 }
 
 impl Lane {
-    pub(crate) fn new(batch: &Arc<Batch>, interrupt: Interrupt, concurrent: bool) -> Self {
-        Self { batch: batch.clone(), interrupt, concurrent }
+    /// For the call at `place` of the turn.
+    pub(crate) fn new(batch: &Arc<Batch>, place: usize, interrupt: Interrupt) -> Self {
+        Self { batch: batch.clone(), place, interrupt }
     }
 
     /// For one call that has it to itself: it does not start once `start` is cancelled, and `body` stops it.
     pub(crate) fn own(start: CancellationToken, body: CancellationToken, concurrent: bool) -> Self {
-        let batch = Arc::new(Batch::unwatched(body, start));
-        Self { batch, interrupt: Interrupt::Block, concurrent }
+        let batch = Arc::new(Batch::new(body, start, concurrent));
+        Self { batch, place: 0, interrupt: Interrupt::Block }
     }
 
     pub(crate) fn is_concurrent(&self) -> bool {
-        self.concurrent
+        self.batch.concurrent
     }
 
     /// Keeps the call from starting.
@@ -73,8 +62,9 @@ impl Lane {
         }
     }
 
-    pub(crate) fn bell(&self) -> Option<&Bell> {
-        self.batch.bell.as_ref()
+    /// Says that the call's body has no more to say.
+    pub(crate) fn tell(&self) {
+        self.batch.inbox.tell(self.place);
     }
 
     /// Stops the one call that has this lane to itself.

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Instant};
 use crate::{
     event::{Steps, Trail},
     guard::{CallRecord, InputRecord, Place, Probe, Ticket},
-    outcome::{Phase, Refusal, Trust},
+    outcome::{Phase, Refusal, Settled, Trust},
     policy::RuleRef,
     tool::{CallId, Cx, IdempotencyKey, Scope},
 };
@@ -33,6 +33,7 @@ pub use check::Checked;
 use errand::{Awaited, Held, Ran};
 pub(crate) use errand::{Errand, Sent};
 use execute::OpenClaim;
+pub(crate) use execute::Started;
 pub(crate) use execute::UNFINISHED;
 pub use execute::{Executed, Guards};
 pub(crate) use lane::{Batch, Lane};
@@ -80,6 +81,7 @@ states! {
     Checked => Self,
     Prepared => Self,
     Permitted => Self,
+    Started => Self,
     Executed => Self,
     Finished => Self,
 }
@@ -114,6 +116,8 @@ struct Rare {
     ticket: Option<Ticket>,
     probe: Option<Box<Probe>>,
     claim: Option<OpenClaim>,
+    // What it was answered before: it does not run.
+    answered: Option<Settled>,
 }
 
 impl Rare {
@@ -239,9 +243,10 @@ impl Base {
     }
 }
 
-// A call that is dropped on its way makes room for others, and still tells how far it came.
+// A call that is dropped on its way lets its body go, makes room for others, and still tells how far it came.
 impl Drop for Base {
     fn drop(&mut self) {
+        self.errand.let_go();
         self.leave();
         self.steps().flush();
     }

@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 
 use futures_util::future::BoxFuture;
@@ -41,6 +41,14 @@ impl<'a, T> Soon<'a, T> {
     #[cold]
     pub(crate) fn spent() -> T {
         unreachable!("a phase was asked for its answer a second time")
+    }
+
+    /// Tries work once. What has to wait is polled again by whoever waits, with a waker of its own.
+    pub(crate) fn tried(mut work: BoxFuture<'a, T>) -> Self {
+        match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => Self::now(answer),
+            Poll::Pending => Self::Later(work),
+        }
     }
 
     #[cold]

@@ -1,20 +1,21 @@
 //! Runs batches in order and gathers one answer per call, in call order.
 
-use std::{future::poll_fn, sync::Arc, task::Poll};
+use std::{future::poll_fn, sync::Arc};
 
-use futures_util::{StreamExt, stream::FuturesUnordered};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    flight::{Flight, Step},
     partition::partition,
     turn::{Stop, Teller, tell},
 };
 use crate::{
-    call::{Batch, Call, Lane, Refused, Validated},
+    call::{Batch, Call, Lane, Refused, Soon, Started, Validated, soon},
     event::{BatchBegins, Events, What},
     guard::Run,
     outcome::{Settled, Status},
-    pipeline::{Pipeline, Walked},
+    pipeline::{Departed, Pipeline, Walked},
     tool::{CallId, Concurrency, OnFatal, Scope},
 };
 
@@ -74,48 +75,27 @@ impl Gather<'_> {
     }
 
     async fn batch(&self, calls: Vec<(usize, Waiting)>) -> Vec<(usize, Settled)> {
-        let concurrent = calls.len() > 1;
         let (token, soft) = self.tokens(&calls);
-        let batch =
-            Arc::new(if concurrent { Batch::watched(token, soft) } else { Batch::unwatched(token, soft) });
-        let mut ringer = batch.ringer();
+        let batch = Arc::new(Batch::new(token, soft, calls.len() > 1));
+        let first = calls.first().map_or(0, |(at, _)| *at);
+        let mut flight = Flight::new(self, &batch, first, calls.len());
+        let mut done = Done { answers: Vec::with_capacity(calls.len()), leaving: Vec::new() };
         let mut queue = calls.into_iter();
-        let mut running = FuturesUnordered::new();
-        let (mut answers, mut leaving) = (Vec::with_capacity(queue.len()), Vec::new());
-        let mut worked = false;
         loop {
-            while running.len() < self.cap
+            while flight.len() < self.cap
                 && let Some((at, call)) = queue.next()
             {
-                running.push(self.walk(at, call, &batch, concurrent));
+                let ended = flight.begin(at, call);
+                ended.into_iter().for_each(|ended| self.take(ended, &batch, &mut done));
             }
-            let next = poll_fn(|task| {
-                let next = running.poll_next_unpin(task);
-                if next.is_ready() {
-                    worked = true;
-                    return next;
-                }
-                if let Some(ringer) = &mut ringer {
-                    ringer.poll(task);
-                }
-                // Where one body ended others are about to: they go first, and their answers are taken together.
-                if std::mem::take(&mut worked) {
-                    task.waker().wake_by_ref();
-                }
-                Poll::Pending
-            });
-            match next.await {
-                None => break,
-                Some(Ended { at, walked: Walked::Leaves(call), .. }) => leaving.push((at, call)),
-                Some(Ended { at, on_fatal, told, walked: Walked::Settled(settled) }) => {
-                    self.tell(&settled, told);
-                    if stops_siblings(on_fatal, &settled, &self.scope.run) {
-                        batch.token.cancel();
-                    }
-                    answers.push((at, settled));
-                }
+            if flight.len() == 0 {
+                break;
+            }
+            for ended in poll_fn(|task| flight.poll(task)).await {
+                self.take(ended, &batch, &mut done);
             }
         }
+        let Done { mut answers, mut leaving } = done;
         leaving.sort_by_key(|(at, _)| *at);
         for (at, call) in leaving {
             if let Walked::Settled(settled) = self.alone(call).await {
@@ -126,6 +106,20 @@ impl Gather<'_> {
         answers
     }
 
+    fn take(&self, ended: Ended, batch: &Batch, done: &mut Done) {
+        let Ended { at, on_fatal, told, walked } = ended;
+        match walked {
+            Walked::Leaves(call) => done.leaving.push((at, call)),
+            Walked::Settled(settled) => {
+                self.tell(&settled, told);
+                if stops_siblings(on_fatal, &settled, &self.scope.run) {
+                    batch.token.cancel();
+                }
+                done.answers.push((at, settled));
+            }
+        }
+    }
+
     fn tell(&self, settled: &Settled, told: bool) {
         if let Some(teller) = self.teller.filter(|_| !told) {
             tell(teller, settled, self.scope.run.id(), self.events);
@@ -134,10 +128,14 @@ impl Gather<'_> {
 
     /// What a rewrite made too dangerous for its batch runs right after it, and what stopped the batch does
     /// not concern it any more.
-    async fn alone(&self, call: Call<Validated>) -> Walked {
+    async fn alone(&self, mut call: Call<Validated>) -> Walked {
         let (token, soft) = self.new_tokens();
-        let batch = Arc::new(Batch::unwatched(token, soft));
-        Box::pin(self.walk(0, Waiting::Valid(call), &batch, false)).await.walked
+        let batch = Arc::new(Batch::new(token, soft, false));
+        if Self::is_stopped(&batch) {
+            return Walked::Settled(call.cancel().settle(&self.pipeline.records).await);
+        }
+        call.lane(Lane::new(&batch, 0, call.invocation().tool().interrupt));
+        self.pipeline.walk(call, Concurrency::Unsafe).await
     }
 
     fn tokens(&self, batch: &[(usize, Waiting)]) -> (CancellationToken, CancellationToken) {
@@ -154,35 +152,59 @@ impl Gather<'_> {
         (token, soft)
     }
 
-    // Says itself where the call stands: a future around it would have room for it twice.
-    async fn walk(&self, at: usize, call: Waiting, batch: &Arc<Batch>, concurrent: bool) -> Ended {
-        let stopped = || batch.token.is_cancelled() || self.stop.is_stopped();
+    fn is_stopped(batch: &Batch) -> bool {
+        // A new message cancels it, and whatever stops the batch does.
+        batch.soft.is_cancelled()
+    }
+
+    /// The first half of a call's way, up to its body.
+    pub(super) async fn depart(&self, at: usize, call: Waiting, batch: &Arc<Batch>) -> Step {
         let (on_fatal, told) = (call.on_fatal(), matches!(call, Waiting::Eager(_)));
-        let ended = |walked| Ended { at, on_fatal, told, walked };
+        let ended = |walked| Step::End(Ended { at, on_fatal, told, walked });
         let mut call = match call {
             Waiting::Eager(eager) => return ended(eager.answer().await),
             Waiting::Refused(refused) => {
-                return ended(Walked::Settled(refused.settle(&self.pipeline.records).await));
+                return ended(Walked::Settled(soon!(refused.settle(&self.pipeline.records))));
             }
-            Waiting::Valid(call) if stopped() => {
-                return ended(Walked::Settled(call.cancel().settle(&self.pipeline.records).await));
+            Waiting::Valid(call) if Self::is_stopped(batch) => {
+                return ended(Walked::Settled(soon!(call.cancel().settle(&self.pipeline.records))));
             }
             Waiting::Valid(call) => call,
         };
         // Whatever it does with a new message once it runs, it does not start after one.
-        call.lane(Lane::new(batch, call.invocation().tool().interrupt, concurrent));
-        let within = if concurrent { Concurrency::ReadOnly } else { Concurrency::Unsafe };
-        ended(self.pipeline.walk(call, within).await)
+        call.lane(Lane::new(batch, at, call.invocation().tool().interrupt));
+        let within = if batch.concurrent { Concurrency::ReadOnly } else { Concurrency::Unsafe };
+        match self.pipeline.depart(call, within).await {
+            Departed::Started(call) => Step::Body(at, call),
+            Departed::Walked(walked) => ended(walked),
+        }
+    }
+
+    /// The second half, from its body on.
+    pub(super) fn arrive(&self, at: usize, call: Call<Started>, sent: Option<Instant>) -> Soon<'_, Step> {
+        let on_fatal = call.invocation().tool().on_fatal;
+        let ended =
+            move |settled| Step::End(Ended { at, on_fatal, told: false, walked: Walked::Settled(settled) });
+        match self.pipeline.arrive(call, sent) {
+            Soon::Now(settled) => Soon::Now(settled.map(ended)),
+            Soon::Later(settled) => Soon::later(async move { ended(settled.await) }),
+        }
     }
 }
 
 /// Where the walk of one call of a batch ended.
-struct Ended {
+pub(super) struct Ended {
     at: usize,
     on_fatal: OnFatal,
     // An early one told of itself when it ended.
     told: bool,
     walked: Walked,
+}
+
+/// What came of a batch so far.
+struct Done {
+    answers: Vec<(usize, Settled)>,
+    leaving: Vec<(usize, Call<Validated>)>,
 }
 
 /// A fatal end of a tool that says so, or a budget that is used up, stops the others of the batch.

@@ -1,6 +1,8 @@
 //! Dispatch: the calls of one model turn, split into batches, run in order, answered in order.
 
 mod partition;
+mod watch;
+mod flight;
 mod gather;
 mod turn;
 mod stream;

@@ -200,10 +200,6 @@ impl Stop {
         soft
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
-        self.lock().stopped
-    }
-
     fn lock(&self) -> std::sync::MutexGuard<'_, StopState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

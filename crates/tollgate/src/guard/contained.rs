@@ -4,7 +4,7 @@ use std::{
     any::Any,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::{Pin, pin},
+    pin::Pin,
     task::{Context, Poll},
 };
 
@@ -58,11 +58,12 @@ impl<T> Drop for Contained<'_, T> {
 }
 
 /// Runs somebody else's work where it stands, until `over` says that nobody wants it any more: then `None`.
+///
+/// `work` is pinned where it is made: handed over by value, there would be room for it twice.
 pub(crate) async fn contained_until<T>(
-    work: impl Future<Output = T>,
+    work: Pin<&mut Option<impl Future<Output = T>>>,
     mut over: impl FnMut(&Context<'_>) -> Poll<()>,
 ) -> Option<Result<T, String>> {
-    let work = pin!(Some(work));
     // Let go by this, whether it ended or whoever polls it went away.
     let mut work = LetGo(work);
     poll_fn(|task| {
@@ -120,13 +121,11 @@ mod tests {
 
     #[test]
     fn work_that_is_left_half_way_and_panics_while_it_is_dropped_harms_nobody() {
-        let mut asked = Box::pin(contained_until(
-            async {
-                let _held = FailsWhenDropped;
-                pending::<()>().await;
-            },
-            |_| Poll::Pending,
-        ));
+        let mut work = Box::pin(Some(async {
+            let _held = FailsWhenDropped;
+            pending::<()>().await;
+        }));
+        let mut asked = Box::pin(contained_until(work.as_mut(), |_| Poll::Pending));
         assert!(asked.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
         assert!(catch_unwind(AssertUnwindSafe(|| drop(asked))).is_ok());
     }
@@ -144,7 +143,8 @@ mod tests {
 
     #[test]
     fn work_that_panics_while_it_is_dropped_has_answered_all_the_same() {
-        let mut asked = Box::pin(contained_until(Answers(FailsWhenDropped), |_| Poll::Pending));
+        let mut work = Box::pin(Some(Answers(FailsWhenDropped)));
+        let mut asked = Box::pin(contained_until(work.as_mut(), |_| Poll::Pending));
         let ended = asked.as_mut().poll(&mut Context::from_waker(&noop_waker()));
         assert_eq!(ended, Poll::Ready(Some(Ok(7))));
     }

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{bell::Seat, contained::Contained, first::at_first, pulse::Late};
+use super::{contained::Contained, first::at_first, pulse::Late};
 use crate::{
     event::Steps,
     tool::{Cx, Timeouts},
@@ -28,44 +28,41 @@ pub(crate) enum Ended<T> {
     Cancelled,
 }
 
+/// What a body's deadlines are counted from.
+#[derive(Debug, Default)]
+pub(crate) struct Clock {
+    /// When it was sent off, where that was not just now.
+    pub(crate) sent: Option<Instant>,
+    /// When the whole call, retries included, must be over.
+    pub(crate) until: Option<Instant>,
+}
+
 /// How long a body that was told to stop may take to clean up.
 const GRACE: Duration = Duration::from_millis(250);
 
 /// Drives `body` until it ends, a deadline passes or the call is cancelled.
 ///
-/// `until` is when the whole call, retries included, must be over. On a deadline or a cancellation the body
+/// On a deadline or a cancellation the body
 /// is told through its token and has a moment to end by itself; what it then says is taken.
 pub(crate) fn drive<'a, 's, F: Future<Output: Send> + Unpin + Send>(
     body: &'a mut F,
     cx: &'a Cx,
     timeouts: &'a Timeouts,
-    until: &'a mut Option<Instant>,
+    clock: &'a mut Clock,
     steps: &'a mut Steps<'s>,
 ) -> Drive<'a, 's, F> {
-    Drive { body: Some(body), cx, timeouts, until, steps, wait: Wait::NotYet }
+    Drive { body: Some(body), cx, timeouts, clock, steps, later: None }
 }
 
 /// A body on its way to its end. Quick ones get there the first time they are asked.
 pub(crate) struct Drive<'a, 's, F: Future> {
-    // Given away where somebody else drives it to its end.
+    // Given away to the wait.
     body: Option<&'a mut F>,
     cx: &'a Cx,
     timeouts: &'a Timeouts,
-    until: &'a mut Option<Instant>,
+    clock: &'a mut Clock,
     steps: &'a mut Steps<'s>,
-    wait: Wait<'a, F::Output>,
-}
-
-/// Who watches over a body that takes longer.
-enum Wait<'a, T> {
-    NotYet,
-    /// The batch, for all of its calls.
-    InBatch {
-        seat: Seat<'a>,
-        started: Instant,
-    },
-    /// The call itself, with a timer of its own.
-    Alone(BoxFuture<'a, Ended<T>>),
+    later: Option<BoxFuture<'a, Ended<F::Output>>>,
 }
 
 impl<F: Future<Output: Send> + Unpin + Send> Future for Drive<'_, '_, F> {
@@ -73,15 +70,13 @@ impl<F: Future<Output: Send> + Unpin + Send> Future for Drive<'_, '_, F> {
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
         let drive = &mut *self;
-        let Some(body) = &mut drive.body else { return drive.poll_alone(task) };
+        let Some(body) = &mut drive.body else { return drive.wait(task) };
         match Pin::new(&mut **body).poll(task) {
             Poll::Ready(done) => {
-                if let Wait::NotYet = drive.wait {
-                    drive.cx.pulse().tell_held(drive.steps);
-                }
+                drive.cx.pulse().tell_held(drive.steps);
                 Poll::Ready(Ended::Done(done))
             }
-            Poll::Pending => drive.wait(task),
+            Poll::Pending => drive.begin_to_wait(task),
         }
     }
 }
@@ -89,56 +84,22 @@ impl<F: Future<Output: Send> + Unpin + Send> Future for Drive<'_, '_, F> {
 impl<F: Future<Output: Send> + Unpin + Send> Drive<'_, '_, F> {
     /// The body has nothing to say yet: has the task woken when there is something to look at.
     #[inline(never)]
-    fn wait(&mut self, task: &mut Context<'_>) -> Poll<Ended<F::Output>> {
-        let (cx, timeouts) = (self.cx, self.timeouts);
-        let Wait::InBatch { seat, started } = &mut self.wait else { return self.begin_to_wait(task) };
-        if !seat.hears() {
-            return Poll::Pending;
-        }
-        let started = *started;
-        let until = *self.until.get_or_insert_with(|| later(started, timeouts.total));
-        let (next, late) = cx.pulse().next_deadline(timeouts, started, until);
-        if cx.is_stopped() {
-            return self.stop(task, Ended::Cancelled);
-        }
-        // Progress may have moved the deadline meanwhile.
-        if next <= Instant::now() {
-            return self.stop(task, Ended::Late(late));
-        }
-        seat.stay(next);
-        Poll::Pending
-    }
-
     fn begin_to_wait(&mut self, task: &mut Context<'_>) -> Poll<Ended<F::Output>> {
         // What was noted so far reaches observers before the long wait begins.
         self.cx.pulse().release(self.steps);
-        let (cx, timeouts, started) = (self.cx, self.timeouts, Instant::now());
-        let until = *self.until.get_or_insert_with(|| later(started, timeouts.total));
-        let Some(bell) = cx.bell() else {
-            let Some(body) = self.body.take() else { return Poll::Pending };
-            self.wait = Wait::Alone(drive_on(body, cx, timeouts, started, until));
-            return self.poll_alone(task);
-        };
-        if cx.is_stopped() {
-            return self.stop(task, Ended::Cancelled);
-        }
-        let seat = bell.sit(task.waker(), cx.pulse().next_deadline(timeouts, started, until).0);
-        self.wait = Wait::InBatch { seat, started };
-        Poll::Pending
+        let (cx, timeouts) = (self.cx, self.timeouts);
+        let started = self.clock.sent.unwrap_or_else(Instant::now);
+        let until = *self.clock.until.get_or_insert_with(|| later(started, timeouts.total));
+        self.later = self.body.take().map(|body| drive_on(body, cx, timeouts, started, until));
+        self.wait(task)
     }
 
     #[cold]
-    fn stop(&mut self, task: &mut Context<'_>, otherwise: Ended<F::Output>) -> Poll<Ended<F::Output>> {
-        let Some(body) = self.body.take() else { return Poll::Pending };
-        self.wait = Wait::Alone(Box::pin(stop(body, self.cx, otherwise)));
-        self.poll_alone(task)
-    }
-
-    #[cold]
-    fn poll_alone(&mut self, task: &mut Context<'_>) -> Poll<Ended<F::Output>> {
-        match &mut self.wait {
-            Wait::Alone(later) => later.as_mut().poll(task),
-            Wait::NotYet | Wait::InBatch { .. } => Poll::Pending,
+    fn wait(&mut self, task: &mut Context<'_>) -> Poll<Ended<F::Output>> {
+        match &mut self.later {
+            Some(later) => later.as_mut().poll(task),
+            // Asked again after its end, it has no answer, as any other future.
+            None => Poll::Pending,
         }
     }
 }

@@ -12,22 +12,22 @@ mod retry;
 mod hourglass;
 mod contained;
 mod first;
-mod bell;
+mod inbox;
 mod post;
 mod pulse;
 mod deadline;
 mod ledger;
 mod idempotency;
 
-pub(crate) use bell::{Bell, Ringer};
 pub use breaker::{Breaker, BreakerBook, BreakerKey, BreakerSettings, BreakerState, Breakers};
 pub(crate) use breaker::{Health, Probe};
 pub(crate) use budget::Reservation;
 pub use budget::{Budget, Purse, Spent};
 pub(crate) use contained::{Contained, caught, contained_until};
-pub(crate) use deadline::{Ended, Guarded, cancellable, drive, guarded, later};
+pub(crate) use deadline::{Clock, Ended, Guarded, cancellable, drive, guarded, later};
 pub use hourglass::{Hourglass, Still};
 pub use idempotency::MemoryLedger;
+pub(crate) use inbox::Inbox;
 pub use ledger::{
     CallRecord, Claim, End, Fence, Fingerprint, InputRecord, Ledger, LedgerFault, Recalled, Start, Ticket,
     Written,

@@ -63,6 +63,18 @@ impl<T> Post<T> {
         Poll::Pending
     }
 
+    /// Takes the answer that is there, where `wanted` does; what it gives back stays.
+    pub(crate) fn take_as<U>(&self, wanted: impl FnOnce(T) -> Result<U, T>) -> Option<U> {
+        let mut state = self.state();
+        match wanted(state.answer.take()?) {
+            Ok(answer) => Some(answer),
+            Err(answer) => {
+                state.answer = Some(answer);
+                None
+            }
+        }
+    }
+
     /// Ready once nobody waits for the answer any more.
     pub(crate) fn poll_closed(&self, task: &Context<'_>) -> Poll<()> {
         let mut state = self.state();
@@ -166,6 +178,15 @@ mod tests {
         ));
         assert!(post.poll_closed(&Context::from_waker(&waker)).is_ready());
         assert_eq!(post.send(7), Some(7));
+    }
+
+    #[test]
+    fn an_answer_that_is_not_wanted_stays_for_the_next_who_asks() {
+        let post = Post::<u8>::default();
+        assert_eq!(post.take_as(Ok::<u8, u8>), None);
+        assert_eq!(post.send(7), None);
+        assert_eq!(post.take_as(Err::<u8, u8>), None);
+        assert_eq!(post.take_as(Ok::<u8, u8>), Some(7));
     }
 
     #[test]

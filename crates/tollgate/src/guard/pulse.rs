@@ -74,7 +74,7 @@ impl Pulse {
     }
 
     /// Tells what was held back so far, after the call's own steps.
-    pub(super) fn tell_held(&self, steps: &mut Steps<'_>) {
+    pub(crate) fn tell_held(&self, steps: &mut Steps<'_>) {
         if let Some(heart) = self.heart.get() {
             self.tell_of(heart, steps);
         }
@@ -90,7 +90,7 @@ impl Pulse {
 
     /// From here on progress is told as it comes.
     #[inline(never)]
-    pub(super) fn release(&self, steps: &mut Steps<'_>) {
+    pub(crate) fn release(&self, steps: &mut Steps<'_>) {
         steps.flush();
         let Some(beacon) = steps.beacon() else {
             self.unheard.store(true, Ordering::Release);
@@ -106,7 +106,7 @@ impl Pulse {
         self.heart.get_or_init(Box::default)
     }
 
-    pub(super) fn next_deadline(
+    pub(crate) fn next_deadline(
         &self,
         timeouts: &Timeouts,
         started: Instant,

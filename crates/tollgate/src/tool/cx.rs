@@ -18,7 +18,7 @@ use super::{
 use crate::{
     call::Lane,
     event::Progress,
-    guard::{Bell, Hourglass, Pulse, TraceParent},
+    guard::{Hourglass, Pulse, TraceParent},
     outcome::Redactor,
 };
 
@@ -185,9 +185,11 @@ impl Cx {
         }
     }
 
-    /// Where the call waits together with its siblings.
-    pub(crate) fn bell(&self) -> Option<&Bell> {
-        self.lane.as_ref().and_then(Lane::bell)
+    /// Tells the batch that the call's body has no more to say.
+    pub(crate) fn tell_batch(&self) {
+        if let Some(lane) = &self.lane {
+            lane.tell();
+        }
     }
 
     pub(crate) fn pulse(&self) -> &Pulse {

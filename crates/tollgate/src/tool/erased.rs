@@ -2,6 +2,7 @@
 
 use std::{
     any::{Any, TypeId},
+    pin::pin,
     sync::Arc,
 };
 
@@ -95,16 +96,19 @@ impl<T: Tool> Erased for Typed<T> {
 
     fn run_apart(&self, sent: Sent) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            let errand = sent.errand();
-            // Found again behind the errand, which keeps it: a counter of its own would be pulled at by every body.
-            let tool = errand.tool().as_any().downcast_ref::<Self>();
-            let work = async {
-                match tool {
-                    Some(tool) => body(&tool.0, errand).await,
-                    None => Err(Failure::fatal(mismatch().to_string())),
-                }
+            let ran = {
+                let errand = sent.errand();
+                // Found again behind the errand, which keeps it: a counter of its own would be pulled at by every body.
+                let tool = errand.tool().as_any().downcast_ref::<Self>();
+                let work = pin!(Some(async {
+                    match tool {
+                        Some(tool) => body(&tool.0, errand).await,
+                        None => Err(Failure::fatal(mismatch().to_string())),
+                    }
+                }));
+                contained_until(work, |task| sent.poll_closed(task)).await
             };
-            if let Some(ran) = contained_until(work, |task| sent.poll_closed(task)).await {
+            if let Some(ran) = ran {
                 sent.answer(ran);
             }
         })

@@ -12,10 +12,11 @@ use tokio::time::Instant;
 use super::{
     super::{Awaited, Base, Ran},
     Guards,
+    output::is_long,
 };
 use crate::{
     event::What,
-    guard::{Contained, Ended, Health, Place, Spawner, cancellable, drive, later},
+    guard::{Clock, Contained, Ended, Health, Place, cancellable, drive, later},
     outcome::{Failure, FailureKind, Output},
 };
 
@@ -30,15 +31,20 @@ pub(super) struct Ending(pub(super) Result<Output, Failure>, pub(super) Health);
 
 impl Body<'_> {
     /// Runs it to its end, in the call's place. Leaves the place, unless the body still runs and keeps it.
-    pub(super) async fn run(mut self) -> Ending {
-        let mut until = None;
-        self.base.steps().note_begins();
-        let mut ending = self.attempt(&mut until).await;
+    ///
+    /// `sent` is when it was sent off, where it is on its way already.
+    pub(super) async fn run(mut self, sent: Option<Instant>) -> Ending {
+        let total = self.base.invocation().tool.spec.timeouts.total;
+        let mut clock = Clock { sent, until: sent.map(|sent| later(sent, total)) };
+        if sent.is_none() {
+            self.base.steps().note_begins();
+        }
+        let mut ending = self.attempt(&mut clock).await;
         if let Err(failure) = &ending.0
             && failure.kind == FailureKind::Retryable
             && self.base.invocation().tool.spec.retry.attempts > 1
         {
-            ending = self.retry(ending, until).await;
+            ending = self.retry(ending, clock).await;
         }
         self.base.leave();
         ending
@@ -46,11 +52,11 @@ impl Body<'_> {
 
     /// Tries again for as long as it is worth it.
     #[cold]
-    fn retry(&mut self, first: Ending, until: Option<Instant>) -> BoxFuture<'_, Ending> {
-        self.tried_again(first, until).boxed()
+    fn retry(&mut self, first: Ending, clock: Clock) -> BoxFuture<'_, Ending> {
+        self.tried_again(first, clock).boxed()
     }
 
-    async fn tried_again(&mut self, first: Ending, mut until: Option<Instant>) -> Ending {
+    async fn tried_again(&mut self, first: Ending, mut clock: Clock) -> Ending {
         let mut ending = first;
         loop {
             let Err(failure) = &ending.0 else { return ending };
@@ -65,7 +71,7 @@ impl Body<'_> {
             if self.base.place.is_none() {
                 return ending;
             }
-            let deadline = *until.get_or_insert_with(|| later(Instant::now(), spec.timeouts.total));
+            let deadline = *clock.until.get_or_insert_with(|| later(Instant::now(), spec.timeouts.total));
             if later(Instant::now(), wait) >= deadline {
                 return ending;
             }
@@ -74,18 +80,14 @@ impl Body<'_> {
             }
             let attempt = cx.next_attempt();
             self.base.steps().note(|| What::Started { attempt });
-            ending = self.attempt(&mut until).await;
+            ending = self.attempt(&mut clock).await;
         }
     }
 
     /// One try: on the caller's own task, or on one of its own. There the place goes along, and comes back where the body
     /// ended.
-    async fn attempt(&mut self, until: &mut Option<Instant>) -> Ending {
-        let apart = self.guards.spawner.as_deref().filter(|_| !self.base.invocation().tool.spec.inline);
-        if let Some(spawner) = apart {
-            self.send(spawner);
-        }
-        let is_apart = apart.is_some();
+    async fn attempt(&mut self, clock: &mut Clock) -> Ending {
+        let is_apart = clock.sent.is_some() || self.is_sent();
         let Base { errand, trail, place, .. } = &mut *self.base;
         let mut steps = trail.about(errand);
         let registered = &errand.invocation().tool;
@@ -94,7 +96,7 @@ impl Body<'_> {
         } else {
             Running::Here(Contained::new(registered.tool.run_here(errand)))
         };
-        let ended = match drive(&mut running, errand.cx(), &registered.spec.timeouts, until, &mut steps).await
+        let ended = match drive(&mut running, errand.cx(), &registered.spec.timeouts, clock, &mut steps).await
         {
             Ended::Done(Some((result, back))) => {
                 if back.is_some() {
@@ -107,15 +109,41 @@ impl Body<'_> {
             Ended::Late(late) => Ended::Late(late),
         };
         drop(running);
+        clock.sent = None;
         self.ending(ended)
     }
 
-    /// Gives the body, and the place, to a task of its own.
-    #[inline(never)]
-    fn send(&mut self, spawner: &dyn Spawner) {
-        let place = self.base.place.take().unwrap_or(Place::Nowhere);
-        let sent = self.base.errand.send(place);
-        spawner.spawn(self.base.errand.tool().run_apart(sent));
+    /// Sends it to a task of its own, where it is to have one.
+    fn is_sent(&mut self) -> bool {
+        match &self.guards.spawner {
+            Some(spawner) if !self.base.invocation().tool.spec.inline => {
+                spawner.spawn(errand_of(self.base));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The body for somebody else to drive.
+    pub(super) fn send_off(base: &mut Base) -> BoxFuture<'static, ()> {
+        base.steps().note_begins();
+        errand_of(base)
+    }
+
+    /// From here on what is noted, and what the body tells of itself, reaches observers as it comes.
+    pub(super) fn release(base: &mut Base) {
+        let Base { errand, trail, .. } = base;
+        errand.cx().pulse().release(&mut trail.about(errand));
+    }
+
+    /// The end of one that was sent off, where it has answered well and its output is not long.
+    pub(super) fn answered_well(base: &mut Base) -> Option<Ending> {
+        let (output, place) = base.errand.answered(|output| !is_long(output))?;
+        let Base { errand, trail, .. } = base;
+        errand.cx().pulse().tell_held(&mut trail.about(errand));
+        base.place = Some(place);
+        base.leave();
+        Some(Ending(Ok(output), Health::Well))
     }
 
     fn ending(&self, ended: Ended<Ran>) -> Ending {
@@ -158,6 +186,14 @@ impl Body<'_> {
             }
         }
     }
+}
+
+/// The body, with its place, for a task of its own.
+#[inline(never)]
+fn errand_of(base: &mut Base) -> BoxFuture<'static, ()> {
+    let place = base.place.take().unwrap_or(Place::Nowhere);
+    let sent = base.errand.send(place);
+    base.errand.tool().run_apart(sent)
 }
 
 /// A body that runs.

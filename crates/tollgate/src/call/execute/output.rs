@@ -14,11 +14,8 @@ use crate::{
 };
 
 /// True for an output that one thread should not look through while others wait.
-pub(super) fn is_long(outcome: &Outcome) -> bool {
-    match outcome {
-        Outcome::Ok(output) => output.items.iter().map(text_len).sum::<usize>() > BIG,
-        _ => false,
-    }
+pub(super) fn is_long(output: &Output) -> bool {
+    output.items.iter().map(text_len).sum::<usize>() > BIG
 }
 
 /// Takes secrets out, on a thread that may take its time. What is lost there is told as lost, and never shown as it was.

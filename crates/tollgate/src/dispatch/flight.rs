@@ -1,0 +1,174 @@
+//! The calls of a batch that are under way: each comes back with its one answer.
+//!
+//! A call whose body runs is nothing but itself: nothing of its walk is kept in the meantime, no timer and no waker. Its
+//! body tells the batch's inbox when it is done, and one watch is kept over all of them.
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use tokio::time::Instant;
+
+use super::{
+    gather::{Ended, Gather, Waiting},
+    watch::Watch,
+};
+use crate::call::{Batch, Call, Soon, Started};
+
+/// How far a call came in one go.
+pub(super) enum Step {
+    /// To its body.
+    Body(usize, Call<Started>),
+    /// To its end.
+    End(Ended),
+}
+
+/// A call whose body runs, and since when.
+struct Aloft {
+    call: Call<Started>,
+    sent: Instant,
+}
+
+/// The calls of a batch that have begun and are not answered yet.
+pub(super) struct Flight<'a> {
+    gather: &'a Gather<'a>,
+    batch: &'a Arc<Batch>,
+    // Those whose bodies run, by their place in the turn.
+    calls: Vec<Option<Aloft>>,
+    first: usize,
+    aloft: usize,
+    // Those that wait for anything else.
+    waits: FuturesUnordered<BoxFuture<'a, Step>>,
+    // Bodies that run on the batch's own task.
+    here: FuturesUnordered<BoxFuture<'static, ()>>,
+    watch: Watch<'a>,
+    told: Vec<usize>,
+    yielded: bool,
+}
+
+impl<'a> Flight<'a> {
+    /// For `len` calls, from the place `first` of the turn on.
+    pub(super) fn new(gather: &'a Gather<'a>, batch: &'a Arc<Batch>, first: usize, len: usize) -> Self {
+        Self {
+            gather,
+            batch,
+            calls: (0..len).map(|_| None).collect(),
+            first,
+            aloft: 0,
+            waits: FuturesUnordered::new(),
+            here: FuturesUnordered::new(),
+            watch: Watch::over(batch),
+            told: Vec::new(),
+            yielded: false,
+        }
+    }
+
+    /// How many calls are under way.
+    pub(super) fn len(&self) -> usize {
+        self.aloft + self.waits.len()
+    }
+
+    /// Begins with a call. Says so where that was also its end.
+    pub(super) fn begin(&mut self, at: usize, call: Waiting) -> Option<Ended> {
+        self.walk(Soon::tried(Box::pin(self.gather.depart(at, call, self.batch))))
+    }
+
+    /// What has ended meanwhile; nothing, where no call is under way.
+    pub(super) fn poll(&mut self, task: &mut Context<'_>) -> Poll<Vec<Ended>> {
+        // Where one body ended others are about to: they go first, and their answers are taken together.
+        if !std::mem::replace(&mut self.yielded, true) && self.batch.inbox.has_some() {
+            task.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.yielded = false;
+        let mut ended = Vec::new();
+        loop {
+            while let Poll::Ready(Some(())) = self.here.poll_next_unpin(task) {}
+            self.poll_bodies(task, &mut ended);
+            if self.aloft > 0 && self.watch.poll(task) {
+                self.look(&mut ended);
+            }
+            // An end may stop the others: whoever hears of it decides that before anything else begins.
+            if !ended.is_empty() || self.len() == 0 {
+                return Poll::Ready(ended);
+            }
+            let Poll::Ready(Some(step)) = self.waits.poll_next_unpin(task) else { return Poll::Pending };
+            ended.extend(self.take(step));
+        }
+    }
+
+    /// Takes the answers of bodies that have told, until there are no more.
+    fn poll_bodies(&mut self, task: &Context<'_>, ended: &mut Vec<Ended>) {
+        let mut told = std::mem::take(&mut self.told);
+        while self.batch.inbox.poll_take(task, &mut told).is_ready() {
+            told.drain(..).for_each(|at| self.land_now(at, ended));
+        }
+        self.told = told;
+    }
+
+    /// Something may have stopped calls, or a deadline is there: those it concerns are walked to their end.
+    #[cold]
+    fn look(&mut self, ended: &mut Vec<Ended>) {
+        let now = Instant::now();
+        for at in 0..self.calls.len() {
+            let Some(Aloft { call, sent }) = &self.calls[at] else { continue };
+            let deadline = call.deadline(*sent);
+            if deadline > now && !call.is_stopped() {
+                self.watch.until(deadline);
+            } else {
+                self.land_now(at + self.first, ended);
+            }
+        }
+    }
+
+    /// Walks a call on, as far as it comes at once.
+    fn walk(&mut self, step: Soon<'a, Step>) -> Option<Ended> {
+        match step {
+            Soon::Now(step) => self.take(step?),
+            Soon::Later(step) => {
+                self.waits.push(step);
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, step: Step) -> Option<Ended> {
+        match step {
+            Step::Body(at, call) => self.take_off(at, call),
+            Step::End(ended) => Some(ended),
+        }
+    }
+
+    /// Sends a body off: to a task of its own, or along with the batch, where quick ones end at once.
+    fn take_off(&mut self, at: usize, mut call: Call<Started>) -> Option<Ended> {
+        let Some(body) = call.send() else { return self.land(at, call, None) };
+        let (sent, guards) = (Instant::now(), &self.gather.pipeline.guards);
+        match &guards.spawner {
+            Some(spawner) if !call.invocation().tool().inline => spawner.spawn(body),
+            _ => match Soon::tried(body) {
+                Soon::Now(_) => return self.land(at, call, Some(sent)),
+                Soon::Later(body) => self.here.push(body),
+            },
+        }
+        call.release();
+        self.watch.until(call.deadline(sent));
+        self.calls[at - self.first] = Some(Aloft { call, sent });
+        self.aloft += 1;
+        None
+    }
+
+    /// Takes what has become of a body, or waits for that, and walks the call to its end.
+    fn land(&mut self, at: usize, call: Call<Started>, sent: Option<Instant>) -> Option<Ended> {
+        self.walk(self.gather.arrive(at, call, sent))
+    }
+
+    /// The same for a call whose body runs.
+    fn land_now(&mut self, at: usize, ended: &mut Vec<Ended>) {
+        if let Some(Aloft { call, sent }) = self.calls[at - self.first].take() {
+            self.aloft -= 1;
+            ended.extend(self.land(at, call, Some(sent)));
+        }
+    }
+}
