@@ -10,6 +10,7 @@ mod idempotency;
 mod ledger;
 mod repetition;
 mod retries;
+mod turns;
 #[path = "../world/mod.rs"]
 mod world;
 
