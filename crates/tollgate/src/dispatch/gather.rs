@@ -98,7 +98,8 @@ impl Gather<'_> {
         let Done { mut answers, mut leaving } = done;
         leaving.sort_by_key(|(at, _)| *at);
         for (at, call) in leaving {
-            if let Walked::Settled(settled) = self.alone(call).await {
+            // Boxed: few calls leave, and every turn would carry the room for one that does.
+            if let Walked::Settled(settled) = Box::pin(self.alone(call)).await {
                 self.tell(&settled, false);
                 answers.push((at, settled));
             }

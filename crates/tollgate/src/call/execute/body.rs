@@ -87,7 +87,7 @@ impl Body<'_> {
     /// One try: on the caller's own task, or on one of its own. There the place goes along, and comes back where the body
     /// ended.
     async fn attempt(&mut self, clock: &mut Clock) -> Ending {
-        let is_apart = clock.sent.is_some() || self.is_sent();
+        let is_apart = clock.sent.is_some() || self.send_apart();
         let Base { errand, trail, place, .. } = &mut *self.base;
         let mut steps = trail.about(errand);
         let registered = &errand.invocation().tool;
@@ -113,8 +113,8 @@ impl Body<'_> {
         self.ending(ended)
     }
 
-    /// Sends it to a task of its own, where it is to have one.
-    fn is_sent(&mut self) -> bool {
+    /// Sends it to a task of its own, where it is to have one; false otherwise.
+    fn send_apart(&mut self) -> bool {
         match &self.guards.spawner {
             Some(spawner) if !self.base.invocation().tool.spec.inline => {
                 spawner.spawn(errand_of(self.base));
