@@ -87,7 +87,8 @@ impl<'a> Flight<'a> {
         loop {
             while let Poll::Ready(Some(())) = self.here.poll_next_unpin(task) {}
             self.poll_bodies(task, &mut ended);
-            if self.aloft > 0 && self.watch.poll(task) {
+            // Until it is silent: a look may leave a later deadline behind, and nobody else wakes the task for that.
+            while self.aloft > 0 && self.watch.poll(task) {
                 self.look(&mut ended);
             }
             // An end may stop the others: whoever hears of it decides that before anything else begins.
@@ -126,7 +127,9 @@ impl<'a> Flight<'a> {
     /// Walks a call on, as far as it comes at once.
     fn walk(&mut self, step: Soon<'a, Step>) -> Option<Ended> {
         match step {
-            Soon::Now(step) => self.take(step?),
+            Soon::Now(Some(step)) => self.take(step),
+            // Not passed over: a call without an answer is worse than a turn that stops.
+            Soon::Now(None) => Soon::spent(),
             Soon::Later(step) => {
                 self.waits.push(step);
                 None

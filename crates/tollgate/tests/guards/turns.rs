@@ -6,11 +6,11 @@ use tollgate::{
     Failure, Registry,
     guard::RetryPolicy,
     outcome::{Settled, Status},
-    tool::{DynTool, ToolBuilder},
+    tool::{DynTool, Timeouts, ToolBuilder},
 };
 
 use crate::world::{Bodies, Count, World, fine, reader};
-use crate::{ms, total, within};
+use crate::{GRACE, ms, total, within};
 
 /// The answers of one turn with a call of each tool, and the world they were given in.
 async fn turn(tools: Vec<(&str, DynTool)>) -> (Vec<Settled>, World) {
@@ -104,4 +104,20 @@ async fn progress_of_a_body_that_ends_at_once_is_told_before_its_end() {
         ["started", "progress", "progress", "progress", "executed", "after", "settled"].map(Value::from);
     let words = [&none, &none, &half, &none, &none, &none, &none];
     assert_eq!(told, steps.iter().zip(words).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_that_progress_moved_is_kept_although_nothing_else_happens() {
+    let idle = Timeouts { idle: Some(ms(100)), ..total(ms(5000)) };
+    let falls_silent = within(reader("silent"), idle).run(|cx, _| {
+        Box::pin(async move {
+            tokio::time::sleep(ms(60)).await;
+            cx.progress(0.5, "alive");
+            std::future::pending().await
+        })
+    });
+    let began = Instant::now();
+    let (answers, _) = turn(vec![("silent", falls_silent), ("other", naps(reader("other"), 5))]).await;
+    assert_eq!(answers[0].status(), Status::RetryableError);
+    assert_eq!(began.elapsed(), ms(160) + GRACE);
 }
