@@ -5,7 +5,9 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::{
-    call::{Call, Executed, Guards, Passed, Proposed, Records, Refused, Soon, Started, Validated, soon},
+    call::{
+        Call, Executed, Guards, Husk, Passed, Proposed, Records, Refused, Soon, Started, Validated, soon,
+    },
     catalog::Snapshot,
     guard::caught,
     hook::Hooks,
@@ -75,7 +77,7 @@ impl Pipeline {
         match self.depart(call, within).await {
             Departed::Started(call) => {
                 let executed = call.finish(None, &self.guards).await;
-                Walked::Settled(soon!(self.conclude(executed)))
+                Walked::Settled(soon!(self.conclude(executed).0))
             }
             Departed::Walked(walked) => walked,
         }
@@ -89,21 +91,26 @@ impl Pipeline {
         }
     }
 
-    /// Its second half, for a call whose body was sent off: what comes of it.
-    pub(crate) fn arrive(&self, call: Call<Started>, sent: Option<Instant>) -> Soon<'_, Settled> {
+    /// Its second half, for a call whose body was sent off: what comes of it, and what is left of a call that nothing had
+    /// to be waited for.
+    pub(crate) fn arrive(
+        &self,
+        call: Call<Started>,
+        sent: Option<Instant>,
+    ) -> (Soon<'_, Settled>, Option<Husk>) {
         match call.finish_now(&self.guards) {
             Ok(executed) => self.conclude(executed),
             Err(call) => {
-                let ended = async move { soon!(self.conclude(call.finish(sent, &self.guards).await)) };
-                Soon::tried(Box::pin(ended))
+                let ended = async move { soon!(self.conclude(call.finish(sent, &self.guards).await).0) };
+                (Soon::tried(Box::pin(ended)), None)
             }
         }
     }
 
-    fn conclude(&self, executed: Call<Executed>) -> Soon<'_, Settled> {
+    fn conclude(&self, executed: Call<Executed>) -> (Soon<'_, Settled>, Option<Husk>) {
         match executed.after(&self.hooks) {
-            Soon::Now(Some(finished)) => finished.settle(&self.records),
-            later => Soon::later(async { soon!(soon!(later).settle(&self.records)) }),
+            Soon::Now(Some(finished)) => finished.shelled(&self.records),
+            later => (Soon::later(async { soon!(soon!(later).settle(&self.records)) }), None),
         }
     }
 

@@ -41,6 +41,7 @@ pub use permit::{Permit, Permitted};
 use proposed::Written;
 pub use proposed::{Proposed, RawInput};
 pub use resolve::Resolved;
+pub(crate) use settle::Husk;
 pub use settle::Records;
 pub use soon::Soon;
 pub(crate) use soon::soon;

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use super::{Base, Call, OpenClaim, Proposed, RawInput, Refused, Soon, Stopped, after::Finished};
 use crate::{
     event::{About, Steps, What},
-    guard::{Contained, End, Fence, Ledger, Spawner, Written as InLedger, off_thread},
+    guard::{Contained, End, Fence, Ledger, Spawner, Written as InLedger, caught, off_thread},
     outcome::{
         Answer, Fetched, Item, Label, Offloaded, Outcome, Output, Phase, Preview, ResultStore, Settled,
         Trust, exceeds, grows_beyond, neutralise, preview_of, visible,
@@ -49,10 +49,33 @@ const LONGEST_NUMBER: usize = 24;
 /// More bytes than one thread should look through while others wait.
 pub(super) const BIG: usize = 256 << 10;
 
+/// What is left of a call that has its answer: memory that nobody needs any more. Somebody's arguments are in it, and
+/// what they do when they are dropped takes no answer along.
+pub(crate) struct Husk(Option<Box<Base>>);
+
+impl Husk {
+    fn of(base: Box<Base>) -> Self {
+        Self(Some(base))
+    }
+}
+
+impl Drop for Husk {
+    fn drop(&mut self) {
+        let base = self.0.take();
+        let _ = caught(|| drop(base));
+    }
+}
+
 impl Call<Finished> {
     /// Gives the call its one answer.
-    #[inline(never)]
     pub fn settle(self, records: &Records) -> Soon<'_, Settled> {
+        self.shelled(records).0
+    }
+
+    /// The same, and what is left of the call where nothing had to be waited for. Whoever has many of them gives their
+    /// memory back later.
+    #[inline(never)]
+    pub(crate) fn shelled(self, records: &Records) -> (Soon<'_, Settled>, Option<Husk>) {
         let Call { mut base, state: Finished { mut answer } } = self;
         let invocation = base.invocation();
         answer.trust = answer.trust.worse(trust_of(invocation, &answer.outcome));
@@ -60,12 +83,12 @@ impl Call<Finished> {
         // An answer that was given before was made to fit then.
         let too_long = !answer.replayed && is_too_long(&answer.outcome, limit);
         if too_long || base.is_written(records) {
-            return base.settled_later(answer, limit, records);
+            return (base.settled_later(answer, limit, records), None);
         }
         if !answer.replayed {
             make_harmless(&mut answer, limit);
         }
-        Soon::now(base.end(answer, Written::No))
+        (Soon::now(base.end(answer, Written::No)), Some(Husk::of(base)))
     }
 }
 
@@ -77,11 +100,15 @@ impl Refused {
         // It holds no claim, and nobody's word let it run.
         let answer = base.answer(tool, Outcome::Refused(refusal), phase);
         if !base.is_written(records) {
-            return Soon::now(base.end(answer, Written::No));
+            let settled = base.end(answer, Written::No);
+            drop(Husk::of(base));
+            return Soon::now(settled);
         }
         Soon::later(async move {
             let answer = base.write(asked, answer, records).await;
-            base.end(answer, Written::Yes)
+            let settled = base.end(answer, Written::Yes);
+            drop(Husk::of(base));
+            settled
         })
     }
 }
@@ -144,15 +171,17 @@ impl Base {
             shorten(&mut answer, limit, &mut self, records).await;
             make_harmless(&mut answer, limit);
         }
-        if !self.is_written(records) {
-            return self.end(answer, Written::No);
-        }
-        let answer = self.write(None, answer, records).await;
-        let settled = self.end(answer, Written::Yes);
+        let settled = if self.is_written(records) {
+            let answer = self.write(None, answer, records).await;
+            self.end(answer, Written::Yes)
+        } else {
+            self.end(answer, Written::No)
+        };
         // Only now: whoever goes away while the end is being written leaves a claim that is given up.
         if let Some(claim) = self.rare.as_mut().and_then(|rare| rare.claim.as_mut()) {
             claim.close();
         }
+        drop(Husk::of(self));
         settled
     }
 

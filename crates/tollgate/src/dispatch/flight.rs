@@ -4,8 +4,10 @@
 //! body tells the batch's inbox when it is done, and one watch is kept over all of them.
 
 use std::{
+    cell::Cell,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
@@ -15,7 +17,7 @@ use super::{
     gather::{Ended, Gather, Waiting},
     watch::Watch,
 };
-use crate::call::{Batch, Call, Soon, Started};
+use crate::call::{Batch, Call, Husk, Soon, Started};
 
 /// How far a call came in one go.
 pub(super) enum Step {
@@ -31,6 +33,13 @@ struct Aloft {
     sent: Instant,
 }
 
+/// How long a body waits for others before it is given to the spawner: about as long as it takes to wake the thread that
+/// will run it. That thread is woken once for all of them, and has nothing to do with a call that is still being walked.
+const TOGETHER: Duration = Duration::from_micros(100);
+
+/// From how many calls on what is left of them is dropped beside whoever waits for their answers.
+const MANY: usize = 64;
+
 /// The calls of a batch that have begun and are not answered yet.
 pub(super) struct Flight<'a> {
     gather: &'a Gather<'a>,
@@ -41,10 +50,15 @@ pub(super) struct Flight<'a> {
     aloft: usize,
     // Those that wait for anything else.
     waits: FuturesUnordered<BoxFuture<'a, Step>>,
+    // Bodies that wait for the spawner, and since when.
+    bodies: Vec<BoxFuture<'static, ()>>,
+    held: Option<Instant>,
     // Bodies that run on the batch's own task.
     here: FuturesUnordered<BoxFuture<'static, ()>>,
     watch: Watch<'a>,
     told: Vec<usize>,
+    // What is left of calls that have their answers.
+    husks: Vec<Husk>,
     yielded: bool,
 }
 
@@ -58,9 +72,12 @@ impl<'a> Flight<'a> {
             first,
             aloft: 0,
             waits: FuturesUnordered::new(),
+            bodies: Vec::new(),
+            held: None,
             here: FuturesUnordered::new(),
             watch: Watch::over(batch),
             told: Vec::new(),
+            husks: Vec::new(),
             yielded: false,
         }
     }
@@ -72,18 +89,25 @@ impl<'a> Flight<'a> {
 
     /// Begins with a call. Says so where that was also its end.
     pub(super) fn begin(&mut self, at: usize, call: Waiting) -> Option<Ended> {
+        // What is left of others makes room for this one.
+        self.husks.clear();
         self.walk(Soon::tried(Box::pin(self.gather.depart(at, call, self.batch))))
     }
 
-    /// What has ended meanwhile; nothing, where no call is under way.
-    pub(super) fn poll(&mut self, task: &mut Context<'_>) -> Poll<Vec<Ended>> {
+    /// Hands out what has ended meanwhile; nothing, where no call is under way.
+    pub(super) fn poll(&mut self, task: &mut Context<'_>, mut ended: impl FnMut(Ended)) -> Poll<()> {
+        self.launch();
         // Where one body ended others are about to: they go first, and their answers are taken together.
         if !std::mem::replace(&mut self.yielded, true) && self.batch.inbox.has_some() {
             task.waker().wake_by_ref();
             return Poll::Pending;
         }
         self.yielded = false;
-        let mut ended = Vec::new();
+        let some = Cell::new(false);
+        let mut ended = |one| {
+            some.set(true);
+            ended(one);
+        };
         loop {
             while let Poll::Ready(Some(())) = self.here.poll_next_unpin(task) {}
             self.poll_bodies(task, &mut ended);
@@ -92,16 +116,17 @@ impl<'a> Flight<'a> {
                 self.look(&mut ended);
             }
             // An end may stop the others: whoever hears of it decides that before anything else begins.
-            if !ended.is_empty() || self.len() == 0 {
-                return Poll::Ready(ended);
+            if some.get() || self.len() == 0 {
+                return Poll::Ready(());
             }
             let Poll::Ready(Some(step)) = self.waits.poll_next_unpin(task) else { return Poll::Pending };
-            ended.extend(self.take(step));
+            self.take(step).into_iter().for_each(&mut ended);
+            self.launch();
         }
     }
 
     /// Takes the answers of bodies that have told, until there are no more.
-    fn poll_bodies(&mut self, task: &Context<'_>, ended: &mut Vec<Ended>) {
+    fn poll_bodies(&mut self, task: &Context<'_>, ended: &mut impl FnMut(Ended)) {
         let mut told = std::mem::take(&mut self.told);
         while self.batch.inbox.poll_take(task, &mut told).is_ready() {
             told.drain(..).for_each(|at| self.land_now(at, ended));
@@ -111,7 +136,7 @@ impl<'a> Flight<'a> {
 
     /// Something may have stopped calls, or a deadline is there: those it concerns are walked to their end.
     #[cold]
-    fn look(&mut self, ended: &mut Vec<Ended>) {
+    fn look(&mut self, ended: &mut impl FnMut(Ended)) {
         let now = Instant::now();
         for at in 0..self.calls.len() {
             let Some(Aloft { call, sent }) = &self.calls[at] else { continue };
@@ -132,6 +157,7 @@ impl<'a> Flight<'a> {
             Soon::Now(None) => Soon::spent(),
             Soon::Later(step) => {
                 self.waits.push(step);
+                self.launch();
                 None
             }
         }
@@ -140,20 +166,25 @@ impl<'a> Flight<'a> {
     fn take(&mut self, step: Step) -> Option<Ended> {
         match step {
             Step::Body(at, call) => self.take_off(at, call),
-            Step::End(ended) => Some(ended),
+            Step::End(ended) => {
+                self.launch();
+                Some(ended)
+            }
         }
     }
 
-    /// Sends a body off: to a task of its own, or along with the batch, where quick ones end at once.
+    /// Sends a body off: to a task of its own, soon, or along with the batch, where quick ones end at once.
     fn take_off(&mut self, at: usize, mut call: Call<Started>) -> Option<Ended> {
         let Some(body) = call.send() else { return self.land(at, call, None) };
         let (sent, guards) = (Instant::now(), &self.gather.pipeline.guards);
-        match &guards.spawner {
-            Some(spawner) if !call.invocation().tool().inline => spawner.spawn(body),
-            _ => match Soon::tried(body) {
+        if guards.spawner.is_some() && !call.invocation().tool().inline {
+            self.hold(body, sent);
+        } else {
+            self.launch();
+            match Soon::tried(body) {
                 Soon::Now(_) => return self.land(at, call, Some(sent)),
                 Soon::Later(body) => self.here.push(body),
-            },
+            }
         }
         call.release();
         self.watch.until(call.deadline(sent));
@@ -162,16 +193,47 @@ impl<'a> Flight<'a> {
         None
     }
 
+    /// Keeps a body for the spawner, as long as calls with bodies follow each other quickly.
+    fn hold(&mut self, body: BoxFuture<'static, ()>, sent: Instant) {
+        let since = *self.held.get_or_insert(sent);
+        self.bodies.push(body);
+        if sent >= since + TOGETHER {
+            self.launch();
+        }
+    }
+
+    /// Gives what is held to the spawner.
+    fn launch(&mut self) {
+        self.held = None;
+        if let Some(spawner) = &self.gather.pipeline.guards.spawner {
+            self.bodies.drain(..).for_each(|body| spawner.spawn(body));
+        }
+    }
+
     /// Takes what has become of a body, or waits for that, and walks the call to its end.
     fn land(&mut self, at: usize, call: Call<Started>, sent: Option<Instant>) -> Option<Ended> {
-        self.walk(self.gather.arrive(at, call, sent))
+        let (step, husk) = self.gather.arrive(at, call, sent);
+        self.husks.extend(husk);
+        self.walk(step)
     }
 
     /// The same for a call whose body runs.
-    fn land_now(&mut self, at: usize, ended: &mut Vec<Ended>) {
+    fn land_now(&mut self, at: usize, ended: &mut impl FnMut(Ended)) {
         if let Some(Aloft { call, sent }) = self.calls[at - self.first].take() {
             self.aloft -= 1;
-            ended.extend(self.land(at, call, Some(sent)));
+            self.land(at, call, Some(sent)).into_iter().for_each(ended);
+        }
+    }
+}
+
+// Answers first: what is left of many calls is out of every cache by now, and nobody waits for its end.
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        if let Some(spawner) =
+            self.gather.pipeline.guards.spawner.as_ref().filter(|_| self.husks.len() >= MANY)
+        {
+            let husks = std::mem::take(&mut self.husks);
+            spawner.spawn(Box::pin(async { drop(husks) }));
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{
     turn::{Stop, Teller, tell},
 };
 use crate::{
-    call::{Batch, Call, Lane, Refused, Soon, Started, Validated, soon},
+    call::{Batch, Call, Husk, Lane, Refused, Soon, Started, Validated, soon},
     event::{BatchBegins, Events, What},
     guard::Run,
     outcome::{Settled, Status},
@@ -67,19 +67,17 @@ impl Gather<'_> {
             self.events.tell_with(self.scope.run.id(), || {
                 What::Batch(Box::new(BatchBegins { index, calls: calls() }))
             });
-            for (at, settled) in self.batch(batch).await {
-                answers[at] = Some(settled);
-            }
+            self.batch(batch, &mut answers).await;
         }
         answers.into_iter().flatten().collect()
     }
 
-    async fn batch(&self, calls: Vec<(usize, Waiting)>) -> Vec<(usize, Settled)> {
+    async fn batch(&self, calls: Vec<(usize, Waiting)>, answers: &mut [Option<Settled>]) {
         let (token, soft) = self.tokens(&calls);
         let batch = Arc::new(Batch::new(token, soft, calls.len() > 1));
         let first = calls.first().map_or(0, |(at, _)| *at);
         let mut flight = Flight::new(self, &batch, first, calls.len());
-        let mut done = Done { answers: Vec::with_capacity(calls.len()), leaving: Vec::new() };
+        let mut done = Done { answers, leaving: Vec::new() };
         let mut queue = calls.into_iter();
         loop {
             while flight.len() < self.cap
@@ -91,23 +89,20 @@ impl Gather<'_> {
             if flight.len() == 0 {
                 break;
             }
-            for ended in poll_fn(|task| flight.poll(task)).await {
-                self.take(ended, &batch, &mut done);
-            }
+            poll_fn(|task| flight.poll(task, |ended| self.take(ended, &batch, &mut done))).await;
         }
-        let Done { mut answers, mut leaving } = done;
+        let Done { answers, mut leaving } = done;
         leaving.sort_by_key(|(at, _)| *at);
         for (at, call) in leaving {
             // Boxed: few calls leave, and every turn would carry the room for one that does.
             if let Walked::Settled(settled) = Box::pin(self.alone(call)).await {
                 self.tell(&settled, false);
-                answers.push((at, settled));
+                answers[at] = Some(settled);
             }
         }
-        answers
     }
 
-    fn take(&self, ended: Ended, batch: &Batch, done: &mut Done) {
+    fn take(&self, ended: Ended, batch: &Batch, done: &mut Done<'_>) {
         let Ended { at, on_fatal, told, walked } = ended;
         match walked {
             Walked::Leaves(call) => done.leaving.push((at, call)),
@@ -116,7 +111,7 @@ impl Gather<'_> {
                 if stops_siblings(on_fatal, &settled, &self.scope.run) {
                     batch.token.cancel();
                 }
-                done.answers.push((at, settled));
+                done.answers[at] = Some(settled);
             }
         }
     }
@@ -182,14 +177,21 @@ impl Gather<'_> {
     }
 
     /// The second half, from its body on.
-    pub(super) fn arrive(&self, at: usize, call: Call<Started>, sent: Option<Instant>) -> Soon<'_, Step> {
+    pub(super) fn arrive(
+        &self,
+        at: usize,
+        call: Call<Started>,
+        sent: Option<Instant>,
+    ) -> (Soon<'_, Step>, Option<Husk>) {
         let on_fatal = call.invocation().tool().on_fatal;
         let ended =
             move |settled| Step::End(Ended { at, on_fatal, told: false, walked: Walked::Settled(settled) });
-        match self.pipeline.arrive(call, sent) {
+        let (settled, husk) = self.pipeline.arrive(call, sent);
+        let step = match settled {
             Soon::Now(settled) => Soon::Now(settled.map(ended)),
             Soon::Later(settled) => Soon::later(async move { ended(settled.await) }),
-        }
+        };
+        (step, husk)
     }
 }
 
@@ -203,8 +205,9 @@ pub(super) struct Ended {
 }
 
 /// What came of a batch so far.
-struct Done {
-    answers: Vec<(usize, Settled)>,
+struct Done<'a> {
+    // Of the whole turn, by their places.
+    answers: &'a mut [Option<Settled>],
     leaving: Vec<(usize, Call<Validated>)>,
 }
 

@@ -18,7 +18,7 @@ use std::{
 use serde_json::json;
 use tokio::time::sleep;
 use tollgate::{
-    Effects, Output, Proposed, Registry, Scope, Settled, Tollgate, TurnStream,
+    Effects, Failure, Output, Proposed, Registry, Scope, Settled, Tollgate, TurnStream,
     event::{Subscription, What},
     guard::Workspace,
     policy::Rules,
@@ -306,6 +306,58 @@ async fn a_cancelled_call_whose_blocking_body_still_runs_keeps_its_place() {
     release.send(()).unwrap();
     let answers = writing.await.unwrap();
     assert_eq!(answers[0].output().unwrap().structured(), Some(&json!(true)));
+}
+
+/// Bodies are given away together. What comes after a call in its batch is not waited for all the same, whether it is
+/// refused, takes its time, has to wait, or runs along with the batch.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_begins_although_the_next_calls_of_its_batch_are_slow_refused_or_waiting() {
+    let begun = Arc::new(AtomicBool::new(false));
+    let reading = |name: &str| {
+        let builder = ToolBuilder::new(name, "Reads.", json!({"type": "object"})).unwrap();
+        builder.effects(|_, _| Effects::reading())
+    };
+    let fine = |builder: ToolBuilder| builder.run(|_, _| Box::pin(async { Ok(Output::text("")) }));
+    let sign = begun.clone();
+    let first = reading("first").run(move |_, _| {
+        sign.store(true, Ordering::SeqCst);
+        Box::pin(async { Ok(Output::text("")) })
+    });
+    // A runtime keeps the last body it was given for its own thread.
+    let other = fine(reading("other"));
+    let slow = fine(reading("slow").check(|_, _| {
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(())
+    }));
+    let refused = fine(reading("refused").check(|_, _| Err(tollgate::Refusal::invalid_value("", "no"))));
+    // Blocks whoever walks the batch until the first body has begun, or for so long that it cannot have.
+    let seen = begun.clone();
+    let has_begun = move || {
+        let until = std::time::Instant::now() + Duration::from_secs(10);
+        while !seen.load(Ordering::SeqCst) && std::time::Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let has = seen.load(Ordering::SeqCst);
+        has.then_some(()).ok_or_else(|| tollgate::Refusal::invalid_value("", "the first body did not begin"))
+    };
+    let asked = has_begun.clone();
+    let inline = reading("inline").spec(|spec| spec.inline = true).run(move |_, _| {
+        let answer = asked().map_or_else(|_| Err(Failure::fatal("too early")), |()| Ok(Output::text("")));
+        Box::pin(async { answer })
+    });
+    let last = fine(reading("last").check(move |_, _| has_begun()));
+    let registry = [first, other, slow, refused, inline, last];
+    let registry = registry.into_iter().try_fold(Registry::new(), Registry::with);
+    let gate = Tollgate::builder(registry.unwrap()).policy(Rules::new().allow("*").unwrap()).build();
+    let scope = world::scope("run", &Workspace::new("/work"));
+    for between in ["slow", "refused", "inline"] {
+        begun.store(false, Ordering::SeqCst);
+        let calls = ["first", "other", between, "last"].map(|name| Proposed::new(name, name, "{}"));
+        let answers = gate.turn(&scope).run(calls.into()).await;
+        let expected =
+            if between == "refused" { "refused invalid_value".into() } else { format!("{between} ok") };
+        assert_eq!(words(&answers), ["first ok", "other ok", &expected, "last ok"]);
+    }
 }
 
 // ---- one tool list per turn -----------------------------------------------------------------------------

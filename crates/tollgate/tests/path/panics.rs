@@ -114,6 +114,58 @@ async fn arguments_whose_reading_panics_are_refused() {
     assert_eq!(refused(&world.call("t", json!({})).await), (Validate, InvalidArguments));
 }
 
+/// Arguments that panic when they are dropped, and count how often.
+struct Explosive;
+
+static EXPLODED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+impl<'de> serde::Deserialize<'de> for Explosive {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+impl Drop for Explosive {
+    fn drop(&mut self) {
+        EXPLODED.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
+        std::panic::resume_unwind(Box::new("dropped"));
+    }
+}
+
+/// One call, few of one turn, and so many that what is left of them is dropped beside whoever has the answers.
+#[tokio::test(start_paused = true)]
+async fn arguments_that_panic_when_they_are_dropped_take_no_answer_along_and_none_is_kept() {
+    struct Tooly;
+    impl Tool for Tooly {
+        type Args = Explosive;
+        fn spec(&self) -> ToolSpec {
+            ToolSpec::new("t", "Reads.", json!({"type": "object"})).unwrap()
+        }
+        fn effects(&self, _: &tollgate::Scope, _: &Explosive) -> Effects {
+            Effects::reading()
+        }
+        async fn run(&self, _: &Cx, _: &Explosive) -> Result<Output, Failure> {
+            fine()
+        }
+    }
+    let mut world = World::of(Tooly).build();
+    let mut made = 0;
+    for many in [1, 2, 200] {
+        let calls = (0..many).map(|_| world.proposed("t", "{}")).collect();
+        let answers = world.gate.turn(&world.scope()).run(calls).await;
+        assert_eq!(answers.iter().filter(|answer| answer.status() == Status::Ok).count(), many);
+        made += many;
+    }
+    assert_eq!(world.call("t", json!({})).await.status(), Status::Ok);
+    tokio::time::timeout(std::time::Duration::from_secs(60), async {
+        while EXPLODED.load(std::sync::atomic::Ordering::Acquire) < made + 1 {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    })
+    .await
+    .expect("each of them dropped");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_body_that_panics_is_a_fatal_error_and_only_the_operator_learns_why() {
     for inline in [false, true] {
