@@ -3,12 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
+use serde::Deserialize;
 use serde_json::json;
 use tollgate::{
-    Effects, Output, Proposed, Registry, Scope, Tollgate,
+    Cx, Effects, Failure, Output, Proposed, Registry, Scope, Tollgate, Tool, ToolSpec,
     guard::{Run, Workspace},
     policy::Rules,
-    tool::ToolBuilder,
 };
 
 use crate::table::{Row, best_of, wanted};
@@ -49,18 +49,36 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
+/// Sleeps for ten milliseconds.
+struct Nap {
+    inline: bool,
+}
+
+#[derive(Deserialize)]
+struct NapArgs {}
+
+impl Tool for Nap {
+    type Args = NapArgs;
+
+    fn spec(&self) -> ToolSpec {
+        let schema = json!({"type": "object"});
+        let mut spec = ToolSpec::new("nap", "Sleeps.", schema).expect("a legal name");
+        spec.inline = self.inline;
+        spec
+    }
+
+    fn effects(&self, _: &Scope, _: &NapArgs) -> Effects {
+        Effects::reading()
+    }
+
+    async fn run(&self, _: &Cx, _: &NapArgs) -> Result<Output, Failure> {
+        tokio::time::sleep(NAP).await;
+        Ok(Output::text("slept"))
+    }
+}
+
 fn gate(cap: usize, inline: bool) -> Tollgate {
-    let nap = ToolBuilder::new("nap", "Sleeps.", json!({"type": "object"}))
-        .expect("a legal name")
-        .spec(|spec| spec.inline = inline)
-        .effects(|_, _| Effects::reading())
-        .run(|_, _| {
-            Box::pin(async {
-                tokio::time::sleep(NAP).await;
-                Ok(Output::text("slept"))
-            })
-        });
-    let registry = Registry::new().with(nap).expect("registers");
+    let registry = Registry::new().with(Nap { inline }).expect("registers");
     let rules = Rules::new().allow("nap").expect("a rule");
     Tollgate::builder(registry).policy(rules).max_concurrency(cap).build()
 }
