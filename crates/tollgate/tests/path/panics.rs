@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tollgate::{
     Cx, Effects, Failure, Output, Proposed, Refusal, Tool, ToolSpec,
     guard::{Breaker, BreakerBook, BreakerKey, BreakerSettings},
+    hook::Before,
     outcome::{
         Phase::{Check, Permit, Validate},
         RefusalCode::*,
@@ -13,7 +14,7 @@ use tollgate::{
     tool::Concurrency,
 };
 
-use crate::world::{Bodies, Count, World, fine, reader, refused, tool};
+use crate::world::{Bodies, Count, Scripted, World, fine, reader, refused, tool};
 
 #[tokio::test(start_paused = true)]
 async fn effects_that_panic_are_the_worst() {
@@ -139,7 +140,8 @@ async fn arguments_that_panic_when_they_are_dropped_take_no_answer_along_and_non
     impl Tool for Tooly {
         type Args = Explosive;
         fn spec(&self) -> ToolSpec {
-            ToolSpec::new("t", "Reads.", json!({"type": "object"})).unwrap()
+            let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+            ToolSpec::new("t", "Reads.", schema).unwrap()
         }
         fn effects(&self, _: &tollgate::Scope, _: &Explosive) -> Effects {
             Effects::reading()
@@ -157,8 +159,13 @@ async fn arguments_that_panic_when_they_are_dropped_take_no_answer_along_and_non
         made += many;
     }
     assert_eq!(world.call("t", json!({})).await.status(), Status::Ok);
+    let mut strict = World::of(Tooly).rules(Rules::new().deny("t").unwrap()).build();
+    assert_eq!(refused(&strict.call("t", json!({})).await), (Check, Denied));
+    let rewrites = Scripted::gate("rewrites").before(|_| Before::Rewrite(json!({"n": 1})));
+    let mut rewritten = World::of(Tooly).hook(rewrites).build();
+    assert_eq!(rewritten.call("t", json!({})).await.status(), Status::Ok);
     tokio::time::timeout(std::time::Duration::from_secs(60), async {
-        while EXPLODED.load(std::sync::atomic::Ordering::Acquire) < made + 1 {
+        while EXPLODED.load(std::sync::atomic::Ordering::Acquire) < made + 4 {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
     })
