@@ -4,7 +4,6 @@ use std::{fmt, sync::Arc, time::Instant};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use smol_str::SmolStr;
 
 use super::{
     Base, Call, Rare,
@@ -50,18 +49,8 @@ pub(super) struct Written {
 }
 
 /// The text of the arguments, untouched, so that duplicate keys and the like are still seen.
-#[derive(Clone)]
-pub struct RawInput(Text);
-
-/// Short ones are kept in place: a path, a number, nothing at all.
-#[derive(Clone)]
-enum Text {
-    Short(SmolStr),
-    Long(Box<str>),
-}
-
-/// As long as what is kept in place.
-const SHORT: usize = SmolStr::INLINE_CAP;
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct RawInput(Box<str>);
 
 impl Proposed {
     /// A proposed call.
@@ -178,36 +167,19 @@ impl Rare {
 impl RawInput {
     /// The text.
     pub fn as_str(&self) -> &str {
-        match &self.0 {
-            Text::Short(text) => text,
-            Text::Long(text) => text,
-        }
+        &self.0
     }
 }
-
-impl Default for RawInput {
-    fn default() -> Self {
-        Self(Text::Short(SmolStr::default()))
-    }
-}
-
-impl PartialEq for RawInput {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
-    }
-}
-
-impl Eq for RawInput {}
 
 impl From<&str> for RawInput {
     fn from(text: &str) -> Self {
-        Self(if text.len() <= SHORT { Text::Short(text.into()) } else { Text::Long(text.into()) })
+        Self(text.into())
     }
 }
 
 impl From<String> for RawInput {
     fn from(text: String) -> Self {
-        if text.len() <= SHORT { text.as_str().into() } else { Self(Text::Long(text.into())) }
+        Self(text.into())
     }
 }
 
@@ -219,7 +191,7 @@ impl From<&serde_json::Value> for RawInput {
 
 impl<'de> Deserialize<'de> for RawInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(|raw| raw.get().into())
+        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.into()))
     }
 }
 

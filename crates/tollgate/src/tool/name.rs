@@ -3,7 +3,6 @@
 use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use smol_str::SmolStr;
 
 /// The longest tool name that is accepted; every provider's limit is at or below it.
 pub const MAX_NAME: usize = 128;
@@ -105,16 +104,16 @@ impl Serialize for ToolName {
 
 /// Makes a newtype over text: never a bare `String` in a signature.
 macro_rules! text_id {
-    // Kept in place where it is short: it goes with its call from hand to hand.
-    ($(#[$doc:meta])* $name:ident(SmolStr)) => {
+    // Its call's own: it goes with it from hand to hand.
+    ($(#[$doc:meta])* $name:ident(Box)) => {
         $(#[$doc])*
         #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(SmolStr);
+        pub struct $name(Box<str>);
 
         impl $name {
             /// Keeps the text as it is.
             pub fn new(text: impl AsRef<str>) -> Self {
-                Self(SmolStr::new(text))
+                Self(text.as_ref().into())
             }
 
             /// The text.
@@ -175,11 +174,11 @@ macro_rules! text_id {
 
 text_id!(
     /// A call's own id, as the provider gave it, or as made for a call that came without.
-    CallId(SmolStr)
+    CallId(Box)
 );
 text_id!(
     /// A tool's name as a model wrote it: any text, of which nothing is believed yet.
-    WrittenName(SmolStr)
+    WrittenName(Box)
 );
 text_id!(
     /// One run of an agent: what budgets, repetition and cancellation are counted by.
