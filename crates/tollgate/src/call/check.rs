@@ -50,10 +50,14 @@ fn forbidden(policy: &dyn Policy, invocation: &Invocation, scope: &crate::tool::
     if scope.reading_only && !invocation.effects.read_only {
         return Some(only_reading(&invocation.tool.label));
     }
-    match policy_says(|| policy.forbids(&invocation.query(scope))) {
-        Ok(Some(verdict)) => return Some(denied(&invocation.tool.label, verdict)),
+    // Worded in there: nothing wider than a pointer comes out.
+    let refused = || {
+        let verdict = policy.forbids(&invocation.query(scope))?;
+        Some(denied(&invocation.tool.label, verdict))
+    };
+    match policy_says(refused) {
         Ok(None) => {}
-        Err(refusal) => return Some(refusal),
+        Ok(Some(refusal)) | Err(refusal) => return Some(refusal),
     }
     outside_roots(&invocation.effects, scope).map(|path| {
         Refusal::new(

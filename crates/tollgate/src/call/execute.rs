@@ -6,15 +6,15 @@ use futures_util::{FutureExt, future::BoxFuture};
 use tokio::time::Instant;
 
 use self::{
-    body::{Body, Ending},
+    body::Body,
     output::{chain, checked_output, is_long, redact_apart},
 };
 use super::{Base, Call, Refused, Soon, permit::Permitted, soon, validate::Invocation};
 use crate::{
     event::{Steps, What},
     guard::{
-        Breakers, Claim, Fence, Fingerprint, Ledger, Place, Purse, Reservation, Spawner, Start, cancellable,
-        caught, later,
+        Breakers, Claim, Fence, Fingerprint, Health, Ledger, Place, Purse, Reservation, Spawner, Start,
+        cancellable, caught, later,
     },
     outcome::{Answer, Failure, Offloaded, Outcome, Phase, Redactor, Refusal, RefusalCode, Settled, Trust},
     tool::{IdempotencyKey, Scope},
@@ -93,21 +93,26 @@ impl Call<Permitted> {
     pub(crate) fn start(self, guards: &Guards) -> Soon<'_, Result<Call<Started>, Refused>> {
         let Call { mut base, .. } = self;
         match ready_at_once(&mut base) {
-            Some(ready) => Soon::now(started(base, ready, guards)),
+            Some(ready) => {
+                let begun = ready.and_then(|()| begin(&mut base, None, guards));
+                Soon::now(started(base, begun))
+            }
             None => Soon::later(async move {
-                let ready = make_ready(&mut base, guards).await;
-                started(base, ready, guards)
+                let begun = match make_ready(&mut base, guards).await {
+                    Ok(Ready::Start(key)) => begin(&mut base, key, guards),
+                    Ok(Ready::Answered(outcome, trust, offloaded)) => {
+                        given_before(&mut base, outcome, trust, offloaded)
+                    }
+                    Err(refusal) => Err(refusal),
+                };
+                started(base, begun)
             }),
         }
     }
 }
 
-fn started(
-    mut base: Box<Base>,
-    ready: Result<Ready, Refusal>,
-    guards: &Guards,
-) -> Result<Call<Started>, Refused> {
-    match ready.and_then(|ready| begin(&mut base, ready, guards)) {
+fn started(base: Box<Base>, begun: Result<(), Refusal>) -> Result<Call<Started>, Refused> {
+    match begun {
         Ok(()) => Ok(Call { base, state: Started { _earned: () } }),
         Err(refusal) => Err(base.refuse(Phase::Execute, refusal)),
     }
@@ -149,9 +154,11 @@ impl Call<Started> {
         if self.is_answered() || self.base.scope().run.purse().is_limited() {
             return Err(self);
         }
-        let Some(ending) = Body::answered_well(&mut self.base) else { return Err(self) };
+        if !Body::answered_well(&mut self.base) {
+            return Err(self);
+        }
         let Call { mut base, .. } = self;
-        let answer = concluded(&mut base, ending, guards);
+        let answer = concluded(&mut base, Health::Well, guards);
         told(&mut base, &answer);
         Ok(Call { base, state: Executed { answer } })
     }
@@ -163,11 +170,11 @@ impl Call<Started> {
             return Call { base, state: Executed { answer } };
         }
         let began = base.scope().run.purse().is_limited().then(|| sent.unwrap_or_else(Instant::now));
-        let ending = Body { base: &mut base, guards }.run(sent).await;
+        let health = Body { base: &mut base, guards }.run(sent).await;
         if let Some(began) = began {
             base.scope().run.purse().add_time(began.elapsed());
         }
-        let mut answer = concluded(&mut base, ending, guards);
+        let mut answer = concluded(&mut base, health, guards);
         if let Some(redactor) = &guards.redactor
             && is_redacted_apart(&answer, guards)
         {
@@ -180,7 +187,7 @@ impl Call<Started> {
 
 /// A call that reads, brings no key and has no budget to keep to begins at once, where there is room.
 #[inline(never)]
-fn ready_at_once(base: &mut Base) -> Option<Result<Ready, Refusal>> {
+fn ready_at_once(base: &mut Base) -> Option<Result<(), Refusal>> {
     if let Some(refusal) = stopped(base) {
         return Some(Err(refusal));
     }
@@ -188,7 +195,7 @@ fn ready_at_once(base: &mut Base) -> Option<Result<Ready, Refusal>> {
         return None;
     }
     base.place = at_once(base.scope(), base.invocation());
-    base.place.as_ref().map(|_| Ok(Ready::Start(None)))
+    base.place.as_ref().map(|_| Ok(()))
 }
 
 /// Counts it, waits for room and claims its key.
@@ -213,46 +220,40 @@ fn make_ready<'a>(base: &'a mut Base, guards: &'a Guards) -> BoxFuture<'a, Resul
     })
 }
 
-/// Uses the permit up: what follows is the one run it stands for, or the answer of one that was before.
-#[inline(never)]
-fn begin(base: &mut Base, ready: Ready, guards: &Guards) -> Result<(), Refusal> {
+/// Uses the permit up: what follows is the one run it stands for.
+fn begin(base: &mut Base, key: Option<IdempotencyKey>, guards: &Guards) -> Result<(), Refusal> {
     let Some(permit) = base.permit.take() else { return Err(unpermitted()) };
-    match ready {
-        Ready::Start(key) => {
-            // No body has begun, so nobody else holds its errand.
-            let Some(errand) = base.errand.own() else { return Err(unpermitted()) };
-            errand.cx.begin(key, guards.redactor.clone());
-            base.by = Some(permit.used());
-        }
-        Ready::Answered(outcome, trust, offloaded) => {
-            base.by = Some(permit.used());
-            let answer = given_before(base, outcome, trust, offloaded);
-            base.rare().answered = Some(answer);
-        }
-    }
+    // No body has begun, so nobody else holds its errand.
+    let Some(errand) = base.errand.own() else { return Err(unpermitted()) };
+    errand.cx.begin(key, guards.redactor.clone());
+    base.by = Some(permit.used());
     Ok(())
 }
 
+/// Uses the permit up for the answer of a run that was before.
 #[cold]
 fn given_before(
     base: &mut Base,
     outcome: Outcome,
     trust: Trust,
     offloaded: Option<Box<Offloaded>>,
-) -> Settled {
+) -> Result<(), Refusal> {
+    let Some(permit) = base.permit.take() else { return Err(unpermitted()) };
+    base.by = Some(permit.used());
     base.leave();
     let mut answer = base.answer(base.invocation().tool.label.clone(), outcome, Phase::Execute);
     (answer.replayed, answer.trust, answer.offloaded) = (true, trust, offloaded);
-    answer
+    base.rare().answered = Some(answer);
+    Ok(())
 }
 
 /// What a body came to, as everybody else may see it; a long output is still to be looked through for secrets.
 #[inline(never)]
-fn concluded(base: &mut Base, ending: Ending, guards: &Guards) -> Settled {
-    let Ending(result, health) = ending;
+fn concluded(base: &mut Base, health: Health, guards: &Guards) -> Settled {
+    let ran = base.ran.take();
     let invocation = base.invocation();
     guards.breakers.record(&invocation.tool.spec, base.scope(), health);
-    let outcome = checked_output(invocation, result);
+    let outcome = checked_output(invocation, ran);
     let mut answer = base.answer(invocation.tool.label.clone(), outcome, Phase::Execute);
     answer.attempts = base.cx().attempt();
     if let Some(rare) = &mut base.rare {

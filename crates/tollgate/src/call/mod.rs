@@ -45,7 +45,7 @@ pub(crate) use settle::Husk;
 pub use settle::Records;
 pub use soon::Soon;
 pub(crate) use soon::soon;
-pub(crate) use validate::{Accepted, Invoked};
+pub(crate) use validate::Accepted;
 pub use validate::{Invocation, MAX_INPUT_BYTES, Validated};
 
 /// A proposed call in the state `S`.
@@ -105,6 +105,8 @@ struct Base {
     place: Option<Place>,
     permit: Option<Permit>,
     by: Option<RuleRef>,
+    // What its body came to, until it is made an answer of.
+    ran: Option<Ran>,
 }
 
 /// What few calls have. Together, so that the others are made and dropped without a look at each.
@@ -190,7 +192,8 @@ impl Base {
 
     /// The trail, and whom its steps are about.
     fn steps(&mut self) -> Steps<'_> {
-        self.trail.about(&self.errand)
+        let by = self.by.as_ref().or(self.permit.as_ref().map(Permit::rule));
+        self.trail.about(&self.errand).allowed_by(by)
     }
 
     /// Makes room in the workspace, where the call holds a place.

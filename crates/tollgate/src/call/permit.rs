@@ -50,6 +50,11 @@ impl Permit {
         Self { by: RuleRef::said(word.into()) }
     }
 
+    /// The rule, or the words for whatever decided in its place.
+    pub(super) fn rule(&self) -> &RuleRef {
+        &self.by
+    }
+
     /// Uses it up for the one run it stands for.
     pub(super) fn used(self) -> RuleRef {
         self.by
@@ -71,12 +76,25 @@ impl Call<Prepared> {
         if ticket.is_some() || base.rare.is_some() {
             base.rare().ticket = ticket;
         }
-        match admitted(&mut base, guards).and_then(|()| judge(&mut base, policy)) {
-            Ok(verdict) if verdict.decision == Decision::Allow => {
-                Soon::now(Ok(permitted(base, Permit::of(verdict), guards)))
-            }
-            Ok(verdict) => ask_first(base, verdict, (policy, approver, guards)),
+        match admitted(&mut base, guards).and_then(|()| judge(&mut base, policy, Judged::of)) {
+            Ok(Judged::Allowed(permit)) => Soon::now(Ok(permitted(base, permit, guards))),
+            Ok(Judged::Asks(verdict)) => ask_first(base, *verdict, (policy, approver, guards)),
             Err(refusal) => Soon::now(Err(base.refuse(Phase::Permit, refusal))),
+        }
+    }
+}
+
+/// What was decided about a call that is not denied: a pointer, where it may run.
+enum Judged {
+    Allowed(Permit),
+    Asks(Box<Verdict>),
+}
+
+impl Judged {
+    fn of(verdict: Verdict) -> Self {
+        match verdict.decision {
+            Decision::Allow => Self::Allowed(Permit::of(verdict)),
+            Decision::Ask | Decision::Deny => Self::Asks(Box::new(verdict)),
         }
     }
 }
@@ -100,7 +118,7 @@ fn permitted(mut base: Box<Base>, permit: Permit, guards: &Guards) -> Call<Permi
     if let Some(ticket) = base.ticket() {
         write_down(ticket, &base, &permit, guards);
     }
-    base.steps().note(|| What::Permitted { by: told_rule(&permit.by, guards) });
+    base.steps().note_permitted(|| other_words(&permit.by, guards));
     base.permit = Some(permit);
     Call { base, state: Permitted { _earned: () } }
 }
@@ -166,7 +184,7 @@ impl Call<super::Checked> {
             return Err(base.refuse(Phase::Execute, refusal));
         }
         let admitted = admit(base.invocation(), &base, breakers);
-        match admitted.and_then(|_probe| judge(&mut base, policy)) {
+        match admitted.and_then(|_probe| judge(&mut base, policy, |verdict| verdict)) {
             Ok(verdict) => Ok((label, (base.cx().call_id().clone(), verdict))),
             Err(refusal) => Err(base.refuse(Phase::Permit, refusal)),
         }
@@ -175,16 +193,19 @@ impl Call<super::Checked> {
 
 pub(crate) type Foreseen = (Arc<str>, (crate::tool::CallId, Verdict));
 
-/// Policy and the tool's own opinion, the stricter of the two. A deny is a refusal already.
-fn judge(base: &mut Base, policy: &dyn Policy) -> Result<Verdict, Refusal> {
+/// Policy and the tool's own opinion, the stricter of the two. A deny is a refusal already; what else comes of it is
+/// made on the spot: a verdict is wide, and would be moved on every way out.
+fn judge<T>(base: &mut Base, policy: &dyn Policy, of: impl FnOnce(Verdict) -> T) -> Result<T, Refusal> {
     let opinion = opinion(base);
     let invocation = base.invocation();
-    let verdict = policy_says(|| policy.decide(&invocation.query(base.scope())))?;
-    match (verdict.decision, opinion) {
-        (Decision::Deny, _) => Err(denied(&invocation.tool.label, verdict)),
-        (_, Opinion::Abstain) => Ok(verdict),
-        (_, opinion) => tightened(verdict, opinion),
-    }
+    policy_says(|| {
+        let verdict = policy.decide(&invocation.query(base.scope()));
+        match (verdict.decision, opinion) {
+            (Decision::Deny, _) => Err(denied(&invocation.tool.label, verdict)),
+            (_, Opinion::Abstain) => Ok(of(verdict)),
+            (_, opinion) => tightened(verdict, opinion).map(of),
+        }
+    })?
 }
 
 #[cold]
@@ -211,9 +232,9 @@ fn opinion(base: &mut Base) -> Opinion {
     })
 }
 
-/// A rule as observers are told it: one for exactly one call quotes its arguments, and so may hold a secret.
-fn told_rule(rule: &RuleRef, guards: &Guards) -> Arc<str> {
-    if rule.quotes() { redacted(&rule.text, guards) } else { rule.text.clone() }
+/// What observers are told in the place of a rule for exactly one call: it quotes its arguments, and so may hold a secret.
+fn other_words(rule: &RuleRef, guards: &Guards) -> Option<Arc<str>> {
+    if rule.quotes() { Some(redacted(&rule.text, guards)) } else { None }
 }
 
 #[cold]

@@ -150,6 +150,7 @@ impl Call<Proposed> {
                 place: None,
                 permit: None,
                 by: None,
+                ran: None,
             },
         );
         base.trail.begin(events, began);

@@ -32,6 +32,8 @@ pub struct Invocation<T: ?Sized = dyn Any + Send + Sync> {
     /// What equal arguments share, where it was found on the way.
     pub(super) likeness: Option<Likeness>,
     pub(super) effects: Effects,
+    /// What the panic said where its effects could not be computed.
+    fault: Option<Arc<str>>,
     /// Whether everything in the arguments may be taken at its word.
     pub(super) trust: Trust,
     typed: T,
@@ -47,9 +49,6 @@ pub(crate) struct Accepted<'a> {
 /// In the place of typed arguments: the arguments themselves are what the body wants.
 struct AsItIs;
 
-/// An invocation, and what the panic said where its effects could not be computed.
-pub(crate) type Invoked = (Box<Invocation>, Option<String>);
-
 impl Accepted<'_> {
     /// Puts together what was parsed once. Effects that cannot be computed are the worst there are.
     ///
@@ -60,7 +59,7 @@ impl Accepted<'_> {
         likeness: Option<Likeness>,
         typed: T,
         effects: impl FnOnce(&T) -> Effects,
-    ) -> Invoked {
+    ) -> Box<Invocation> {
         let effects = caught(|| effects(&typed));
         self.with(args, likeness, typed, effects)
     }
@@ -71,7 +70,7 @@ impl Accepted<'_> {
         args: Args,
         likeness: Option<Likeness>,
         effects: impl FnOnce(&Value) -> Effects,
-    ) -> Invoked {
+    ) -> Box<Invocation> {
         let effects = caught(|| effects(&args));
         self.with(|| args, likeness, AsItIs, effects)
     }
@@ -82,15 +81,16 @@ impl Accepted<'_> {
         likeness: Option<Likeness>,
         typed: T,
         effects: Result<Effects, String>,
-    ) -> Invoked {
-        let (effects, panic) = match effects {
+    ) -> Box<Invocation> {
+        let (effects, fault) = match effects {
             Ok(effects) => (effects, None),
-            Err(panic) => (Effects::worst(), Some(panic)),
+            Err(panic) => (Effects::worst(), Some(panic.into())),
         };
         let room = Box::<Invocation<T>>::new_uninit();
         let (tool, trust) = (self.tool.clone(), self.trust);
-        let invocation = Box::write(room, Invocation { tool, args: args(), likeness, effects, trust, typed });
-        (invocation as Box<Invocation>, panic)
+        let invocation: Box<Invocation<T>> =
+            Box::write(room, Invocation { tool, args: args(), likeness, effects, fault, trust, typed });
+        invocation
     }
 }
 
@@ -103,10 +103,10 @@ impl Call<Resolved<'_>> {
             None => arguments(tool, &mut base, records),
         };
         match invoked {
-            Ok((invocation, panic)) => {
+            Ok(invocation) => {
                 let mut steps = base.steps();
-                if let Some(panic) = panic {
-                    steps.note(|| What::Fault { message: panic.into() });
+                if let Some(panic) = &invocation.fault {
+                    steps.note(|| What::Fault { message: panic.clone() });
                 }
                 steps.note(|| What::Validated { concurrency: invocation.effects.class() });
                 // Nobody holds the errand of a call whose body has not begun.
@@ -130,7 +130,7 @@ fn let_go(rewritten: Box<Invocation>) {
 }
 
 /// The short way: plain fields that one look at their text tells all about. Takes the text where it goes.
-fn plainly(tool: &Arc<Registered>, base: &mut Base) -> Option<Invoked> {
+fn plainly(tool: &Arc<Registered>, base: &mut Base) -> Option<Box<Invocation>> {
     let Base { written, errand, trust, .. } = base;
     if written.inverse.is_some() || written.text.as_str().len() > MAX_INPUT_BYTES {
         return None;
@@ -139,7 +139,7 @@ fn plainly(tool: &Arc<Registered>, base: &mut Base) -> Option<Invoked> {
 }
 
 #[inline(never)]
-fn arguments(tool: &Arc<Registered>, base: &mut Base, records: &Records) -> Result<Invoked, Refusal> {
+fn arguments(tool: &Arc<Registered>, base: &mut Base, records: &Records) -> Result<Box<Invocation>, Refusal> {
     let written = &base.written;
     let mut args = parse_strict(written.text.as_str(), MAX_INPUT_BYTES).map_err(|error| not_json(&error))?;
     if let Some(inverse) = &written.inverse {

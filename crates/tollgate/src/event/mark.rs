@@ -48,6 +48,9 @@ impl Mark {
     /// The first step of every call.
     pub(super) const PROPOSED: Self = Self(PROPOSED << TIME);
 
+    /// The call is permitted, by what is handed over with it.
+    pub(super) const PERMITTED: Self = Self(PERMITTED << TIME);
+
     /// The body begins, for the first time, and is nowhere yet.
     pub(super) const BEGUN: Self = Self(BEGUN << TIME);
 
@@ -67,7 +70,6 @@ impl Mark {
             What::Validated { concurrency } => (VALIDATED, *concurrency as u64),
             What::Checked => (CHECKED, 0),
             What::Prepared => (PREPARED, 0),
-            What::Permitted { .. } => (PERMITTED, 0),
             What::Started { attempt } if *attempt <= MOST_ATTEMPTS => (STARTED, u64::from(*attempt)),
             What::Progress(Progress { fraction, message }) if message.is_empty() => {
                 let bounds = [(0.0_f32, BEGINS), (1.0, ENDS)];

@@ -12,6 +12,7 @@ use super::{
     queue::Events,
     ticks::{Anchor, Tick},
 };
+use crate::policy::RuleRef;
 
 /// What a call has noted and not yet handed over.
 #[derive(Debug, Default)]
@@ -31,13 +32,21 @@ struct Noted {
     // One more than is kept: the place of a step that is handed over at once.
     marks: [Mark; ROOM + 1],
     len: usize,
+    // The words for whoever permitted the call, where they are not the rule's own.
     by: Option<Arc<str>>,
 }
 
 /// The trail of a call, and whom its steps are about. Borrowed from the call: nothing is counted or copied for it.
 pub(crate) struct Steps<'a> {
     trail: &'a mut Trail,
+    of: Subject<'a>,
+}
+
+/// Whom steps are about, and the rule that let it run.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
     whom: &'a dyn Whom,
+    by: Option<&'a RuleRef>,
 }
 
 /// The steps of a call that is not rewritten, retried or asked about.
@@ -59,7 +68,14 @@ impl Trail {
 
     /// The trail as one about this call.
     pub(crate) fn about<'a>(&'a mut self, whom: &'a dyn Whom) -> Steps<'a> {
-        Steps { trail: self, whom }
+        Steps { trail: self, of: Subject { whom, by: None } }
+    }
+}
+
+impl<'a> Steps<'a> {
+    /// The same, for a call that this rule has permitted: it is borrowed until its step is handed over.
+    pub(crate) fn allowed_by(self, by: Option<&'a RuleRef>) -> Self {
+        Self { of: Subject { by, ..self.of }, ..self }
     }
 }
 
@@ -73,7 +89,7 @@ impl Steps<'_> {
     pub(crate) fn note(&mut self, what: impl FnOnce() -> What) {
         if let Some(noted) = &mut self.trail.noted {
             noted.tick();
-            noted.add(self.whom, what());
+            noted.add(self.of, what());
         }
     }
 
@@ -82,14 +98,25 @@ impl Steps<'_> {
     #[inline(always)]
     pub(crate) fn note_brief(&mut self, what: impl FnOnce() -> What) {
         if let Some(noted) = &mut self.trail.noted {
-            noted.add(self.whom, what());
+            noted.add(self.of, what());
+        }
+    }
+
+    /// Notes that the call is permitted: by its rule, or in the words for it where it is not to be told as it stands.
+    pub(crate) fn note_permitted(&mut self, words: impl FnOnce() -> Option<Arc<str>>) {
+        if let Some(noted) = &mut self.trail.noted {
+            noted.tick();
+            match words() {
+                None => noted.put(self.of, Mark::PERMITTED),
+                Some(words) => noted.put_permit(self.of, words),
+            }
         }
     }
 
     /// Notes that the body begins, for the first time.
     pub(crate) fn note_begins(&mut self) {
         if let Some(noted) = &mut self.trail.noted {
-            noted.put(self.whom, Mark::BEGUN);
+            noted.put(self.of, Mark::BEGUN);
         }
     }
 
@@ -97,14 +124,14 @@ impl Steps<'_> {
     pub(crate) fn note_ends_well(&mut self) {
         if let Some(noted) = &mut self.trail.noted {
             noted.tick();
-            noted.put(self.whom, Mark::ENDED_WELL);
+            noted.put(self.of, Mark::ENDED_WELL);
         }
     }
 
     /// Hands over what was noted.
     pub(crate) fn flush(&mut self) {
         if let Some(noted) = &mut self.trail.noted {
-            noted.hand_over(self.whom, None);
+            noted.hand_over(self.of, None);
         }
     }
 
@@ -120,7 +147,7 @@ impl Steps<'_> {
     /// `None` where nobody observes.
     pub(crate) fn beacon(&self) -> Option<Beacon> {
         let events = self.trail.noted.as_ref()?.events.clone();
-        Some(Beacon { events, tag: self.whom.about().owned() })
+        Some(Beacon { events, tag: self.of.whom.about().owned() })
     }
 }
 
@@ -132,38 +159,35 @@ impl Noted {
 
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    fn add(&mut self, whom: &dyn Whom, what: What) {
-        let Some(mark) = Mark::of(&what) else { return self.hand_over(whom, Some(&what)) };
-        if let What::Permitted { by } = what {
-            return self.put_permit(whom, mark, by);
-        }
+    fn add(&mut self, of: Subject<'_>, what: What) {
+        let Some(mark) = Mark::of(&what) else { return self.hand_over(of, Some(&what)) };
         // What fits a mark owns nothing, and to find that out again takes longer than the rest.
         std::mem::forget(what);
-        self.put(whom, mark);
+        self.put(of, mark);
     }
 
-    /// A permit in a hand-over of its own where there is one already: they would share the words.
-    #[inline(never)]
-    fn put_permit(&mut self, whom: &dyn Whom, mark: Mark, by: Arc<str>) {
+    /// A permit in other words than the rule's own; in a hand-over of its own where there are such words already.
+    #[cold]
+    fn put_permit(&mut self, of: Subject<'_>, words: Arc<str>) {
         if self.by.is_some() {
-            self.hand_over(whom, None);
+            self.hand_over(of, None);
         }
-        self.put(whom, mark);
-        self.by = Some(by);
+        self.put(of, Mark::PERMITTED);
+        self.by = Some(words);
     }
 
     #[inline(never)]
-    fn put(&mut self, whom: &dyn Whom, mark: Mark) {
+    fn put(&mut self, of: Subject<'_>, mark: Mark) {
         if self.len == ROOM {
-            self.hand_over(whom, None);
+            self.hand_over(of, None);
         }
         self.marks[self.len] = mark.at(self.last);
         self.len += 1;
     }
 
     /// Hands over what was noted, and behind it a step that has words of its own. The clock is read here.
-    fn hand_over(&mut self, whom: &dyn Whom, listed: Option<&What>) {
-        let (about, began) = (whom.about(), self.began);
+    fn hand_over(&mut self, of: Subject<'_>, listed: Option<&What>) {
+        let (about, began) = (of.whom.about(), self.began);
         if self.len == 0 && listed.is_none() {
             return;
         }
@@ -173,7 +197,8 @@ impl Noted {
             self.marks[self.len] = Mark::LISTED.at(self.last);
             self.len += 1;
         }
-        let (since, marks, by) = (self.since, &self.marks[..self.len], self.by.as_ref());
+        let rule = of.by.filter(|rule| !rule.quotes()).map(|rule| &rule.text);
+        let (since, marks, by) = (self.since, &self.marks[..self.len], self.by.as_ref().or(rule));
         self.events.hand_over(&Handed {
             about,
             began,

@@ -18,6 +18,33 @@ impl<'a, T> Contained<'a, T> {
         Self(Some(work))
     }
 
+    /// Polls it. What comes of it is left in `done`, which is empty until then.
+    pub(crate) fn poll_into(
+        &mut self,
+        task: &mut Context<'_>,
+        done: &mut Option<Result<T, String>>,
+    ) -> Poll<()> {
+        let work = &mut self.0;
+        let ended = caught(|| match work.as_mut().map(|work| work.as_mut().poll(task)) {
+            Some(Poll::Ready(answer)) => {
+                // Kept before the work is let go: a panic in its drop takes no answer away.
+                *done = Some(Ok(answer));
+                *work = None;
+            }
+            Some(Poll::Pending) => {}
+            None => *done = Some(Err("asked after its end".to_owned())),
+        });
+        match (&done, ended) {
+            (Some(_), _) => Poll::Ready(()),
+            (None, Ok(())) => Poll::Pending,
+            (None, Err(panic)) => {
+                self.let_go();
+                *done = Some(Err(panic));
+                Poll::Ready(())
+            }
+        }
+    }
+
     fn let_go(&mut self) {
         if let Some(work) = self.0.take() {
             let _ = caught(|| drop(work));
@@ -29,25 +56,10 @@ impl<T> Future for Contained<'_, T> {
     type Output = Result<T, String>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        let work = &mut self.0;
         let mut done = None;
-        let ended = caught(|| match work.as_mut().map(|work| work.as_mut().poll(task)) {
-            Some(Poll::Ready(answer)) => {
-                // Kept before the work is let go: a panic in its drop takes no answer away.
-                done = Some(Ok(answer));
-                *work = None;
-            }
-            Some(Poll::Pending) => {}
-            None => done = Some(Err("asked after its end".to_owned())),
-        });
-        match (done, ended) {
-            (Some(done), _) => Poll::Ready(done),
-            (None, Ok(())) => Poll::Pending,
-            (None, Err(panic)) => {
-                self.let_go();
-                Poll::Ready(Err(panic))
-            }
-        }
+        let ended = self.poll_into(task, &mut done);
+        // Ready, it is there.
+        done.map_or(Poll::Pending, |done| ended.map(|()| done))
     }
 }
 

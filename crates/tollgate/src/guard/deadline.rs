@@ -44,8 +44,8 @@ const GRACE: Duration = Duration::from_millis(250);
 ///
 /// On a deadline or a cancellation the body
 /// is told through its token and has a moment to end by itself; what it then says is taken.
-pub(crate) fn drive<'a, 's, F: Future<Output: Send> + Unpin + Send>(
-    body: &'a mut F,
+pub(crate) fn drive<'a, 's, F: Future<Output: Send> + Unpin + Send + 'a>(
+    body: F,
     cx: &'a Cx,
     timeouts: &'a Timeouts,
     clock: &'a mut Clock,
@@ -57,7 +57,7 @@ pub(crate) fn drive<'a, 's, F: Future<Output: Send> + Unpin + Send>(
 /// A body on its way to its end. Quick ones get there the first time they are asked.
 pub(crate) struct Drive<'a, 's, F: Future> {
     // Given away to the wait.
-    body: Option<&'a mut F>,
+    body: Option<F>,
     cx: &'a Cx,
     timeouts: &'a Timeouts,
     clock: &'a mut Clock,
@@ -65,13 +65,13 @@ pub(crate) struct Drive<'a, 's, F: Future> {
     later: Option<BoxFuture<'a, Ended<F::Output>>>,
 }
 
-impl<F: Future<Output: Send> + Unpin + Send> Future for Drive<'_, '_, F> {
+impl<'a, F: Future<Output: Send> + Unpin + Send + 'a> Future for Drive<'a, '_, F> {
     type Output = Ended<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
         let drive = &mut *self;
         let Some(body) = &mut drive.body else { return drive.wait(task) };
-        match Pin::new(&mut **body).poll(task) {
+        match Pin::new(body).poll(task) {
             Poll::Ready(done) => {
                 drive.cx.pulse().tell_held(drive.steps);
                 Poll::Ready(Ended::Done(done))
@@ -81,7 +81,7 @@ impl<F: Future<Output: Send> + Unpin + Send> Future for Drive<'_, '_, F> {
     }
 }
 
-impl<F: Future<Output: Send> + Unpin + Send> Drive<'_, '_, F> {
+impl<'a, F: Future<Output: Send> + Unpin + Send + 'a> Drive<'a, '_, F> {
     /// The body has nothing to say yet: has the task woken when there is something to look at.
     #[inline(never)]
     fn begin_to_wait(&mut self, task: &mut Context<'_>) -> Poll<Ended<F::Output>> {
@@ -107,8 +107,8 @@ impl<F: Future<Output: Send> + Unpin + Send> Drive<'_, '_, F> {
 // Boxed, like every wait here: a call that never waits does not carry the room for timers with it, and their code lies
 // apart from its own.
 #[inline(never)]
-fn drive_on<'a, F: Future<Output: Send> + Unpin + Send>(
-    body: &'a mut F,
+fn drive_on<'a, F: Future<Output: Send> + Unpin + Send + 'a>(
+    mut body: F,
     cx: &'a Cx,
     timeouts: &'a Timeouts,
     started: Instant,
@@ -121,16 +121,16 @@ fn drive_on<'a, F: Future<Output: Send> + Unpin + Send>(
         loop {
             let (next, late) = next_deadline();
             let on = std::future::poll_fn(|task| {
-                if std::mem::take(&mut polled) { Poll::Pending } else { Pin::new(&mut *body).poll(task) }
+                if std::mem::take(&mut polled) { Poll::Pending } else { Pin::new(&mut body).poll(task) }
             });
             tokio::select! {
                 biased;
                 done = on => return Ended::Done(done),
-                () = cx.stopped() => return stop(body, cx, Ended::Cancelled).await,
+                () = cx.stopped() => return stop(&mut body, cx, Ended::Cancelled).await,
                 () = sleep_until(next) => {
                     // Progress may have moved the deadline while we slept.
                     if next_deadline().0 <= Instant::now() {
-                        return stop(body, cx, Ended::Late(late)).await;
+                        return stop(&mut body, cx, Ended::Late(late)).await;
                     }
                 }
             }

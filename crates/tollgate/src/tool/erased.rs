@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{Args, Effects, Scope, Tool, ToolSpec};
 use crate::{
-    call::{Accepted, Errand, Invocation, Invoked, RawInput, Sent},
+    call::{Accepted, Errand, Invocation, RawInput, Sent},
     guard::{caught, contained_until},
     outcome::{Failure, Output, Refusal},
     policy::Opinion,
@@ -22,9 +22,9 @@ pub(crate) trait Erased: Send + Sync {
     fn spec(&self) -> ToolSpec;
     fn is_enabled(&self) -> bool;
     /// Parses arguments that the schema accepts, once, and computes what they would do.
-    fn invoke(&self, scope: &Scope, accepted: Accepted<'_>, args: Value) -> Result<Invoked, String>;
+    fn invoke(&self, scope: &Scope, accepted: Accepted<'_>, args: Value) -> Result<Box<Invocation>, String>;
     /// The same straight from their text, held against the schema on the way; leaves it alone where that cannot tell.
-    fn read(&self, scope: &Scope, accepted: Accepted<'_>, text: &mut RawInput) -> Option<Invoked>;
+    fn read(&self, scope: &Scope, accepted: Accepted<'_>, text: &mut RawInput) -> Option<Box<Invocation>>;
     fn check<'a>(&'a self, scope: &'a Scope, call: &'a Invocation) -> BoxFuture<'a, Result<(), Refusal>>;
     fn authorize(&self, scope: &Scope, call: &Invocation) -> Opinion;
     /// The body on the caller's own task.
@@ -49,7 +49,7 @@ impl<T: Tool> Erased for Typed<T> {
         self.0.is_enabled()
     }
 
-    fn invoke(&self, scope: &Scope, accepted: Accepted<'_>, args: Value) -> Result<Invoked, String> {
+    fn invoke(&self, scope: &Scope, accepted: Accepted<'_>, args: Value) -> Result<Box<Invocation>, String> {
         if takes_any::<T>() {
             let effects = |args: &Value| self.effects_of(scope, args);
             return Ok(accepted.invoke_as_it_is(Args::read(args), None, effects));
@@ -63,7 +63,7 @@ impl<T: Tool> Erased for Typed<T> {
         Ok(accepted.invoke(|| Args::read(args), None, typed, |typed| self.0.effects(scope, typed)))
     }
 
-    fn read(&self, scope: &Scope, accepted: Accepted<'_>, text: &mut RawInput) -> Option<Invoked> {
+    fn read(&self, scope: &Scope, accepted: Accepted<'_>, text: &mut RawInput) -> Option<Box<Invocation>> {
         let schema = &accepted.tool.input;
         if takes_any::<T>() {
             let (_, likeness) = schema.read::<IgnoredAny>(text.as_str())?;

@@ -26,91 +26,85 @@ pub(super) struct Body<'a> {
     pub(super) guards: &'a Guards,
 }
 
-/// How a body ended, and whether that speaks against the other side.
-pub(super) struct Ending(pub(super) Result<Output, Failure>, pub(super) Health);
-
 impl Body<'_> {
-    /// Runs it to its end, in the call's place. Leaves the place, unless the body still runs and keeps it.
+    /// Runs it to its end, in the call's place. Leaves the place, unless the body still runs and keeps it. What came of
+    /// it is left in the call's box; says whether that speaks against the other side.
     ///
     /// `sent` is when it was sent off, where it is on its way already.
-    pub(super) async fn run(mut self, sent: Option<Instant>) -> Ending {
+    pub(super) async fn run(mut self, sent: Option<Instant>) -> Health {
         let total = self.base.invocation().tool.spec.timeouts.total;
         let mut clock = Clock { sent, until: sent.map(|sent| later(sent, total)) };
         if sent.is_none() {
             self.base.steps().note_begins();
         }
-        let mut ending = self.attempt(&mut clock).await;
-        if let Err(failure) = &ending.0
-            && failure.kind == FailureKind::Retryable
-            && self.base.invocation().tool.spec.retry.attempts > 1
-        {
-            ending = self.retry(ending, clock).await;
+        let mut health = self.attempt(&mut clock).await;
+        if self.retryable().is_some() && self.base.invocation().tool.spec.retry.attempts > 1 {
+            health = self.retry(health, clock).await;
         }
         self.base.leave();
-        ending
+        health
+    }
+
+    /// Why it may be tried again.
+    fn retryable(&self) -> Option<&Failure> {
+        match &self.base.ran {
+            Some(Ok(Err(failure))) if failure.kind == FailureKind::Retryable => Some(failure),
+            _ => None,
+        }
     }
 
     /// Tries again for as long as it is worth it.
     #[cold]
-    fn retry(&mut self, first: Ending, clock: Clock) -> BoxFuture<'_, Ending> {
+    fn retry(&mut self, first: Health, clock: Clock) -> BoxFuture<'_, Health> {
         self.tried_again(first, clock).boxed()
     }
 
-    async fn tried_again(&mut self, first: Ending, mut clock: Clock) -> Ending {
-        let mut ending = first;
-        loop {
-            let Err(failure) = &ending.0 else { return ending };
-            if failure.kind != FailureKind::Retryable {
-                return ending;
-            }
+    async fn tried_again(&mut self, first: Health, mut clock: Clock) -> Health {
+        let mut health = first;
+        while let Some(failure) = self.retryable() {
             let (cx, spec) = (self.base.cx(), &self.base.invocation().tool.spec);
             let Some(wait) = spec.retry.wait_after(cx.attempt(), failure.retry_after) else {
-                return ending;
+                return health;
             };
             // A body that still holds its place cannot be started a second time beside itself.
             if self.base.place.is_none() {
-                return ending;
+                return health;
             }
             let deadline = *clock.until.get_or_insert_with(|| later(Instant::now(), spec.timeouts.total));
             if later(Instant::now(), wait) >= deadline {
-                return ending;
+                return health;
             }
             if cancellable(tokio::time::sleep(wait).boxed(), cx.token()).await.is_none() {
-                return ending;
+                return health;
             }
             let attempt = cx.next_attempt();
             self.base.steps().note(|| What::Started { attempt });
-            ending = self.attempt(&mut clock).await;
+            health = self.attempt(&mut clock).await;
         }
+        health
     }
 
     /// One try: on the caller's own task, or on one of its own. There the place goes along, and comes back where the body
     /// ended.
-    async fn attempt(&mut self, clock: &mut Clock) -> Ending {
+    async fn attempt(&mut self, clock: &mut Clock) -> Health {
         let is_apart = clock.sent.is_some() || self.send_apart();
-        let Base { errand, trail, place, .. } = &mut *self.base;
-        let mut steps = trail.about(errand);
+        let Base { errand, trail, place, ran, by, .. } = &mut *self.base;
+        let mut steps = trail.about(errand).allowed_by(by.as_ref());
         let registered = &errand.invocation().tool;
-        let mut running = if is_apart {
-            Running::Apart(errand.awaited())
+        let work = if is_apart {
+            Work::Apart(errand.awaited())
         } else {
-            Running::Here(Contained::new(registered.tool.run_here(errand)))
+            Work::Here(Contained::new(registered.tool.run_here(errand)))
         };
-        let ended = match drive(&mut running, errand.cx(), &registered.spec.timeouts, clock, &mut steps).await
-        {
-            Ended::Done(Some((result, back))) => {
-                if back.is_some() {
-                    *place = back;
-                }
-                Ended::Done(result)
-            }
-            // The task is gone without an answer: its runtime is shutting down.
-            Ended::Done(None) | Ended::Cancelled => Ended::Cancelled,
-            Ended::Late(late) => Ended::Late(late),
-        };
-        drop(running);
+        *ran = None;
+        let running = Running { work, ran, place };
+        let timeouts = &registered.spec.timeouts;
+        let ended = drive(running, errand.cx(), timeouts, clock, &mut steps).await;
         clock.sent = None;
-        self.ending(ended)
+        match &self.base.ran {
+            Some(Ok(Ok(_))) => Health::Well,
+            _ => self.failed(ended),
+        }
     }
 
     /// Sends it to a task of its own, where it is to have one; false otherwise.
@@ -132,59 +126,60 @@ impl Body<'_> {
 
     /// From here on what is noted, and what the body tells of itself, reaches observers as it comes.
     pub(super) fn release(base: &mut Base) {
-        let Base { errand, trail, .. } = base;
-        errand.cx().pulse().release(&mut trail.about(errand));
+        let Base { errand, trail, by, .. } = base;
+        errand.cx().pulse().release(&mut trail.about(errand).allowed_by(by.as_ref()));
     }
 
-    /// The end of one that was sent off, where it has answered well and its output is not long.
-    pub(super) fn answered_well(base: &mut Base) -> Option<Ending> {
-        let (output, place) = base.errand.answered(|output| !is_long(output))?;
-        let Base { errand, trail, .. } = base;
-        errand.cx().pulse().tell_held(&mut trail.about(errand));
-        base.place = Some(place);
+    /// Takes the answer of one that was sent off, where it is a good one and not long; false otherwise.
+    pub(super) fn answered_well(base: &mut Base) -> bool {
+        let Some((output, place)) = base.errand.answered(|output| !is_long(output)) else { return false };
+        let Base { errand, trail, by, .. } = base;
+        errand.cx().pulse().tell_held(&mut trail.about(errand).allowed_by(by.as_ref()));
+        (base.ran, base.place) = (Some(Ok(Ok(output))), Some(place));
         base.leave();
-        Some(Ending(Ok(output), Health::Well))
+        true
     }
 
-    fn ending(&self, ended: Ended<Ran>) -> Ending {
-        match ended {
-            Ended::Done(Ok(Ok(output))) => Ending(Ok(output), Health::Well),
-            failed => self.failed(failed),
-        }
-    }
-
+    /// What is said of a body that did not end well.
     #[cold]
-    fn failed(&self, ended: Ended<Ran>) -> Ending {
+    fn failed(&mut self, ended: Ended<()>) -> Health {
         // A stopped write may or may not have happened; only a stopped read is safe to repeat.
+        let read_only = self.base.invocation().effects.read_only;
         let stopped = |message: String| {
-            if self.base.invocation().effects.read_only {
+            if read_only {
                 return Failure::retryable(message);
             }
             Failure::unknown(message)
                 .with_hint("Find out whether it took effect before you do anything like it again.")
         };
-        match ended {
-            Ended::Done(Ok(Ok(output))) => Ending(Ok(output), Health::Well),
-            Ended::Done(Ok(Err(failure))) => {
+        let (failure, health) = match (self.base.ran.take(), ended) {
+            (Some(Ok(Ok(output))), _) => {
+                self.base.ran = Some(Ok(Ok(output)));
+                return Health::Well;
+            }
+            (Some(Ok(Err(failure))), _) => {
                 let health = match failure.kind {
                     FailureKind::Fatal => Health::Well,
                     // It ended because it was told to: nobody's failure.
                     _ if self.base.cx().is_stopped() => Health::Untold,
                     _ => Health::Sick,
                 };
-                Ending(Err(failure), health)
+                (failure, health)
             }
-            Ended::Done(Err(panic)) => {
+            (Some(Err(panic)), _) => {
                 let failure = Failure::fatal("The tool failed unexpectedly and was stopped.")
                     .with_hint("The same call will fail again; try another way.")
                     .caused_by(format!("panic: {panic}"));
-                Ending(Err(failure), Health::Sick)
+                (failure, Health::Sick)
             }
-            Ended::Late(late) => Ending(Err(stopped(format!("The tool was stopped: {late}."))), Health::Sick),
-            Ended::Cancelled => {
-                Ending(Err(stopped("The call was interrupted after it had started.".into())), Health::Untold)
+            (None, Ended::Late(late)) => (stopped(format!("The tool was stopped: {late}.")), Health::Sick),
+            // Where it says that it is done and there is nothing, its task is gone: its runtime is shutting down.
+            (None, Ended::Cancelled | Ended::Done(())) => {
+                (stopped("The call was interrupted after it had started.".into()), Health::Untold)
             }
-        }
+        };
+        self.base.ran = Some(Ok(Err(failure)));
+        health
     }
 }
 
@@ -196,24 +191,33 @@ fn errand_of(base: &mut Base) -> BoxFuture<'static, ()> {
     base.errand.tool().run_apart(sent)
 }
 
-/// A body that runs.
-enum Running<'a> {
+/// A body that runs, and where it leaves what comes of it: it is moved no more than it has to be.
+struct Running<'a> {
+    work: Work<'a>,
+    /// Nothing, once it has ended, where it is gone.
+    ran: &'a mut Option<Ran>,
+    place: &'a mut Option<Place>,
+}
+
+enum Work<'a> {
     Here(Contained<'a, Result<Output, Failure>>),
     /// `None` where nobody knows of it any more: it is not begun a second time.
     Apart(Option<Awaited<'a>>),
 }
 
 impl Future for Running<'_> {
-    /// What came of it, and its place where it had that with it; `None` where it is gone.
-    type Output = Option<(Ran, Option<Place>)>;
+    type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut *self {
-            Self::Here(body) => Pin::new(body).poll(task).map(|ran| Some((ran, None))),
-            Self::Apart(None) => Poll::Ready(None),
-            Self::Apart(Some(body)) => {
-                Pin::new(body).poll(task).map(|ended| ended.map(|(ran, place)| (ran, Some(place))))
-            }
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<()> {
+        let Self { work, ran, place } = &mut *self;
+        match work {
+            Work::Here(body) => body.poll_into(task, ran),
+            Work::Apart(None) => Poll::Ready(()),
+            Work::Apart(Some(body)) => Pin::new(body).poll(task).map(|ended| {
+                if let Some((answer, back)) = ended {
+                    (**ran, **place) = (Some(answer), Some(back));
+                }
+            }),
         }
     }
 }

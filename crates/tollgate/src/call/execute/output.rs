@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::{
-    super::{settle::BIG, validate::Invocation},
+    super::{Ran, settle::BIG, validate::Invocation},
     Guards,
 };
 use crate::{
@@ -51,16 +51,24 @@ fn text_len(item: &Item) -> usize {
 }
 
 /// An output that breaks the tool's own schema does not reach the model as if it were right.
-pub(super) fn checked_output(invocation: &Invocation, result: Result<Output, Failure>) -> Outcome {
-    let output = match result {
-        Ok(output) => output,
-        Err(failure) => return Outcome::Failed(failure),
+pub(super) fn checked_output(invocation: &Invocation, ran: Option<Ran>) -> Outcome {
+    let output = match ran {
+        Some(Ok(Ok(output))) => output,
+        Some(Ok(Err(failure))) => return Outcome::Failed(failure),
+        Some(Err(_)) | None => return Outcome::Failed(untold()),
     };
     let Some(schema) = &invocation.tool.output else { return Outcome::Ok(output) };
     match output.structured() {
         Some(value) if schema.accepts(value) => Outcome::Ok(output),
         value => undeclared(invocation, schema, value),
     }
+}
+
+/// A body that came to no end has been told of before this.
+#[cold]
+fn untold() -> Failure {
+    Failure::unknown("Nobody knows what became of this call after it had started.")
+        .with_hint("Find out whether it took effect before you do anything like it again.")
 }
 
 #[cold]

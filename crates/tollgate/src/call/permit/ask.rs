@@ -8,7 +8,7 @@ use super::{
         check::denied,
         execute::{Guards, cancelled},
     },
-    Permit, opinion, told_rule,
+    Permit, opinion, other_words,
 };
 use crate::{
     event::What,
@@ -42,7 +42,8 @@ pub(super) async fn ask(
     if cx.approvals.take(&digest) {
         return Ok(Permit::by_word("an earlier approval of exactly this call"));
     }
-    steps.note(|| What::Asked { rule: rule.as_ref().map(|rule| told_rule(rule, guards)) });
+    let told = |rule: &RuleRef| other_words(rule, guards).unwrap_or_else(|| rule.text.clone());
+    steps.note(|| What::Asked { rule: rule.as_ref().map(told) });
     steps.flush();
     let question = Question {
         call: cx.call_id(),
