@@ -10,7 +10,7 @@ use std::{
 use super::validate::Invocation;
 use crate::{
     event::{About, Whom},
-    guard::{Place, Post},
+    guard::{Place, Post, caught},
     outcome::{Failure, Output},
     tool::{Cx, Erased},
 };
@@ -121,6 +121,13 @@ impl Errand {
         }
     }
 
+    /// Lets go of what it was asked for. Somebody's arguments are in it, and what they do when they are dropped takes no
+    /// answer along.
+    pub(super) fn let_go(&mut self) {
+        let invocation = self.invocation.take();
+        let _ = caught(|| drop(invocation));
+    }
+
     /// The tool that phase 0 found.
     pub(crate) fn tool(&self) -> &dyn Erased {
         &*self.invocation().tool.tool
@@ -129,6 +136,12 @@ impl Errand {
     #[cold]
     fn unvalidated(&self) -> ! {
         unreachable!("the call {} was never validated", self.cx.call_id())
+    }
+}
+
+impl Drop for Errand {
+    fn drop(&mut self) {
+        self.let_go();
     }
 }
 

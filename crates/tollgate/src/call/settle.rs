@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use super::{Base, Call, OpenClaim, Proposed, RawInput, Refused, Soon, Stopped, after::Finished};
 use crate::{
     event::{About, Steps, What},
-    guard::{Contained, End, Fence, Ledger, Spawner, Written as InLedger, caught, off_thread},
+    guard::{Contained, End, Fence, Ledger, Spawner, Written as InLedger, off_thread},
     outcome::{
         Answer, Fetched, Item, Label, Offloaded, Outcome, Output, Phase, Preview, ResultStore, Settled,
         Trust, exceeds, grows_beyond, neutralise, preview_of, visible,
@@ -49,21 +49,9 @@ const LONGEST_NUMBER: usize = 24;
 /// More bytes than one thread should look through while others wait.
 pub(super) const BIG: usize = 256 << 10;
 
-/// What is left of a call that has its answer: memory that nobody needs any more. Somebody's arguments are in it, and
-/// what they do when they are dropped takes no answer along.
-pub(crate) struct Husk(Option<Box<Base>>);
-
-impl Husk {
-    fn of(base: Box<Base>) -> Self {
-        Self(Some(base))
-    }
-}
-
-impl Drop for Husk {
-    fn drop(&mut self) {
-        let base = self.0.take();
-        let _ = caught(|| drop(base));
-    }
+/// What is left of a call that has its answer: memory that nobody needs any more.
+pub(crate) struct Husk {
+    _base: Box<Base>,
 }
 
 impl Call<Finished> {
@@ -88,7 +76,7 @@ impl Call<Finished> {
         if !answer.replayed {
             make_harmless(&mut answer, limit);
         }
-        (Soon::now(base.end(answer, Written::No)), Some(Husk::of(base)))
+        (Soon::now(base.end(answer, Written::No)), Some(Husk { _base: base }))
     }
 }
 
@@ -100,15 +88,11 @@ impl Refused {
         // It holds no claim, and nobody's word let it run.
         let answer = base.answer(tool, Outcome::Refused(refusal), phase);
         if !base.is_written(records) {
-            let settled = base.end(answer, Written::No);
-            drop(Husk::of(base));
-            return Soon::now(settled);
+            return Soon::now(base.end(answer, Written::No));
         }
         Soon::later(async move {
             let answer = base.write(asked, answer, records).await;
-            let settled = base.end(answer, Written::Yes);
-            drop(Husk::of(base));
-            settled
+            base.end(answer, Written::Yes)
         })
     }
 }
@@ -181,7 +165,6 @@ impl Base {
         if let Some(claim) = self.rare.as_mut().and_then(|rare| rare.claim.as_mut()) {
             claim.close();
         }
-        drop(Husk::of(self));
         settled
     }
 

@@ -113,20 +113,14 @@ impl Call<Resolved<'_>> {
                 let Some(errand) = base.errand.own() else {
                     return Err(base.refuse(Phase::Validate, super::execute::unpermitted()));
                 };
-                if let Some(rewritten) = errand.invocation.replace(invocation) {
-                    let_go(rewritten);
-                }
+                // What a hook rewrote.
+                errand.let_go();
+                errand.invocation = Some(invocation);
                 Ok(Call { base, state: Validated { _earned: () } })
             }
             Err(refusal) => Err(base.refuse_text(tool.label.clone(), Phase::Validate, refusal)),
         }
     }
-}
-
-/// What arguments that a hook rewrote do when they are dropped takes no answer along.
-#[cold]
-fn let_go(rewritten: Box<Invocation>) {
-    let _ = caught(|| drop(rewritten));
 }
 
 /// The short way: plain fields that one look at their text tells all about. Takes the text where it goes.

@@ -37,9 +37,6 @@ struct Aloft {
 /// will run it. That thread is woken once for all of them, and has nothing to do with a call that is still being walked.
 const TOGETHER: Duration = Duration::from_micros(100);
 
-/// From how many calls on what is left of them is dropped beside whoever waits for their answers.
-const MANY: usize = 64;
-
 /// The calls of a batch that have begun and are not answered yet.
 pub(super) struct Flight<'a> {
     gather: &'a Gather<'a>,
@@ -50,8 +47,8 @@ pub(super) struct Flight<'a> {
     aloft: usize,
     // Those that wait for anything else.
     waits: FuturesUnordered<BoxFuture<'a, Step>>,
-    // Bodies that wait for the spawner, and since when.
-    bodies: Vec<BoxFuture<'static, ()>>,
+    // Bodies that wait for the spawner with their place in the turn, and since when.
+    bodies: Vec<(usize, BoxFuture<'static, ()>)>,
     held: Option<Instant>,
     // Bodies that run on the batch's own task.
     here: FuturesUnordered<BoxFuture<'static, ()>>,
@@ -80,6 +77,11 @@ impl<'a> Flight<'a> {
             husks: Vec::new(),
             yielded: false,
         }
+    }
+
+    /// What is left of those that have their answers.
+    pub(super) fn into_husks(self) -> Vec<Husk> {
+        self.husks
     }
 
     /// How many calls are under way.
@@ -119,7 +121,11 @@ impl<'a> Flight<'a> {
             if some.get() || self.len() == 0 {
                 return Poll::Ready(());
             }
-            let Poll::Ready(Some(step)) = self.waits.poll_next_unpin(task) else { return Poll::Pending };
+            let Poll::Ready(Some(step)) = self.waits.poll_next_unpin(task) else {
+                // Nobody waits for the thread now: what is left of others is not kept for as long as these take.
+                self.husks.clear();
+                return Poll::Pending;
+            };
             self.take(step).into_iter().for_each(&mut ended);
             self.launch();
         }
@@ -178,35 +184,48 @@ impl<'a> Flight<'a> {
         let Some(body) = call.send() else { return self.land(at, call, None) };
         let (sent, guards) = (Instant::now(), &self.gather.pipeline.guards);
         if guards.spawner.is_some() && !call.invocation().tool().inline {
-            self.hold(body, sent);
-        } else {
-            self.launch();
-            match Soon::tried(body) {
-                Soon::Now(_) => return self.land(at, call, Some(sent)),
-                Soon::Later(body) => self.here.push(body),
-            }
+            self.watch_over(at, call, sent);
+            self.hold(at, body, sent);
+            return None;
         }
+        self.launch();
+        match Soon::tried(body) {
+            Soon::Now(_) => return self.land(at, call, Some(sent)),
+            Soon::Later(body) => self.here.push(body),
+        }
+        self.watch_over(at, call, sent);
+        None
+    }
+
+    fn watch_over(&mut self, at: usize, mut call: Call<Started>, sent: Instant) {
         call.release();
         self.watch.until(call.deadline(sent));
         self.calls[at - self.first] = Some(Aloft { call, sent });
         self.aloft += 1;
-        None
     }
 
     /// Keeps a body for the spawner, as long as calls with bodies follow each other quickly.
-    fn hold(&mut self, body: BoxFuture<'static, ()>, sent: Instant) {
+    fn hold(&mut self, at: usize, body: BoxFuture<'static, ()>, sent: Instant) {
         let since = *self.held.get_or_insert(sent);
-        self.bodies.push(body);
+        self.bodies.push((at, body));
         if sent >= since + TOGETHER {
             self.launch();
         }
     }
 
-    /// Gives what is held to the spawner.
+    /// Gives what is held to the spawner. Their time begins now: a walk that took long took none of it.
     fn launch(&mut self) {
         self.held = None;
-        if let Some(spawner) = &self.gather.pipeline.guards.spawner {
-            self.bodies.drain(..).for_each(|body| spawner.spawn(body));
+        let Some(spawner) = self.gather.pipeline.guards.spawner.as_ref().filter(|_| !self.bodies.is_empty())
+        else {
+            return;
+        };
+        let now = Instant::now();
+        for (at, body) in self.bodies.drain(..) {
+            if let Some(Aloft { sent, .. }) = &mut self.calls[at - self.first] {
+                *sent = now;
+            }
+            spawner.spawn(body);
         }
     }
 
@@ -222,18 +241,6 @@ impl<'a> Flight<'a> {
         if let Some(Aloft { call, sent }) = self.calls[at - self.first].take() {
             self.aloft -= 1;
             self.land(at, call, Some(sent)).into_iter().for_each(ended);
-        }
-    }
-}
-
-// Answers first: what is left of many calls is out of every cache by now, and nobody waits for its end.
-impl Drop for Flight<'_> {
-    fn drop(&mut self) {
-        if let Some(spawner) =
-            self.gather.pipeline.guards.spawner.as_ref().filter(|_| self.husks.len() >= MANY)
-        {
-            let husks = std::mem::take(&mut self.husks);
-            spawner.spawn(Box::pin(async { drop(husks) }));
         }
     }
 }

@@ -55,24 +55,33 @@ pub(crate) struct Gather<'a> {
     pub(super) teller: Option<&'a Teller>,
 }
 
+/// One answer per waiting call, in their order, and what is left of the last calls: out of every cache by now, and nothing
+/// that whoever has the answers should wait for.
+pub(crate) struct Gathered {
+    pub(crate) answers: Vec<Settled>,
+    pub(crate) husks: Vec<Husk>,
+}
+
 impl Gather<'_> {
-    /// One answer per waiting call, in their order.
-    pub(crate) async fn run(&self, waiting: Vec<Waiting>) -> Vec<Settled> {
+    /// Runs the batches in order.
+    pub(crate) async fn run(&self, waiting: Vec<Waiting>) -> Gathered {
         let classes: Vec<_> = waiting.iter().map(Waiting::class).collect();
         let mut answers: Vec<Option<Settled>> = waiting.iter().map(|_| None).collect();
         let mut waiting: Vec<_> = waiting.into_iter().map(Some).collect();
+        let mut husks = Vec::new();
         for (index, places) in partition(&classes).into_iter().enumerate() {
             let batch: Vec<_> = places.filter_map(|at| waiting[at].take().map(|call| (at, call))).collect();
             let calls = || batch.iter().map(|(_, call)| call.id().clone()).collect();
             self.events.tell_with(self.scope.run.id(), || {
                 What::Batch(Box::new(BatchBegins { index, calls: calls() }))
             });
-            self.batch(batch, &mut answers).await;
+            husks.clear();
+            husks = self.batch(batch, &mut answers).await;
         }
-        answers.into_iter().flatten().collect()
+        Gathered { answers: answers.into_iter().flatten().collect(), husks }
     }
 
-    async fn batch(&self, calls: Vec<(usize, Waiting)>, answers: &mut [Option<Settled>]) {
+    async fn batch(&self, calls: Vec<(usize, Waiting)>, answers: &mut [Option<Settled>]) -> Vec<Husk> {
         let (token, soft) = self.tokens(&calls);
         let batch = Arc::new(Batch::new(token, soft, calls.len() > 1));
         let first = calls.first().map_or(0, |(at, _)| *at);
@@ -91,7 +100,11 @@ impl Gather<'_> {
             }
             poll_fn(|task| flight.poll(task, |ended| self.take(ended, &batch, &mut done))).await;
         }
+        let mut husks = flight.into_husks();
         let Done { answers, mut leaving } = done;
+        if !leaving.is_empty() {
+            husks.clear();
+        }
         leaving.sort_by_key(|(at, _)| *at);
         for (at, call) in leaving {
             // Boxed: few calls leave, and every turn would carry the room for one that does.
@@ -100,6 +113,7 @@ impl Gather<'_> {
                 answers[at] = Some(settled);
             }
         }
+        husks
     }
 
     fn take(&self, ended: Ended, batch: &Batch, done: &mut Done<'_>) {

@@ -69,7 +69,7 @@ impl TurnStream {
     pub async fn finish(mut self) -> Vec<Settled> {
         let waiting = std::mem::take(&mut self.taken).into_iter().map(|taken| taken.waiting).collect();
         let begun = Some((self.batch.clone(), self.soft.clone()));
-        Gather { begun, ..self.turn.gather() }.run(waiting).await
+        Gather { begun, ..self.turn.gather() }.run(waiting).await.answers
     }
 
     /// The turn was cut: nothing more runs, what had begun is stopped and its answer thrown away, and every
@@ -88,7 +88,7 @@ impl TurnStream {
             waiting
                 .push(self.turn.begin(position, proposed.broken(format!("{reason} None of its calls ran."))));
         }
-        self.turn.gather().run(waiting).await
+        self.turn.gather().run(waiting).await.answers
     }
 
     fn may_begin(&self, call: &Call<Validated>) -> bool {

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    gather::{Gather, Waiting},
+    gather::{Gather, Gathered, Waiting},
     stream::TurnStream,
 };
 use crate::{
@@ -93,7 +93,7 @@ impl Turn {
             Some(spawner) if calls.len() > 1 && tokio::task::try_id().is_none() => {
                 self.run_apart(&*spawner, calls).await
             }
-            _ => self.run_here(calls).await,
+            _ => self.run_here(calls).await.answers,
         }
     }
 
@@ -105,7 +105,10 @@ impl Turn {
             tokio::select! {
                 biased;
                 () = answer.closed() => {}
-                settled = self.run_here(calls) => drop(answer.send(settled)),
+                Gathered { answers, husks } = self.run_here(calls) => {
+                    drop(answer.send(answers));
+                    drop(husks);
+                }
             }
         }));
         // A runtime that is shutting down takes the task along.
@@ -115,7 +118,7 @@ impl Turn {
         })
     }
 
-    async fn run_here(self, calls: Vec<Proposed>) -> Vec<Settled> {
+    async fn run_here(self, calls: Vec<Proposed>) -> Gathered {
         let mut waiting = Vec::with_capacity(calls.len());
         for (position, proposed) in answer_shared_ids_once(calls) {
             let call = Call::propose(proposed, position, &self.scope, &self.events);

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as loudly as tests")]
 
 mod streaming;
+mod left;
 #[path = "../turns/mod.rs"]
 mod world;
 

@@ -6,6 +6,7 @@ mod answers;
 mod hooks;
 mod order;
 mod panics;
+mod dropped;
 mod permission;
 mod rewrites;
 #[path = "../world/mod.rs"]

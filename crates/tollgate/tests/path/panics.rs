@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use tollgate::{
     Cx, Effects, Failure, Output, Proposed, Refusal, Tool, ToolSpec,
     guard::{Breaker, BreakerBook, BreakerKey, BreakerSettings},
-    hook::Before,
     outcome::{
         Phase::{Check, Permit, Validate},
         RefusalCode::*,
@@ -14,7 +13,7 @@ use tollgate::{
     tool::Concurrency,
 };
 
-use crate::world::{Bodies, Count, Scripted, World, fine, reader, refused, tool};
+use crate::world::{Bodies, Count, World, fine, reader, refused, tool};
 
 #[tokio::test(start_paused = true)]
 async fn effects_that_panic_are_the_worst() {
@@ -113,64 +112,6 @@ async fn arguments_whose_reading_panics_are_refused() {
     }
     let mut world = World::of(Tooly).build();
     assert_eq!(refused(&world.call("t", json!({})).await), (Validate, InvalidArguments));
-}
-
-/// Arguments that panic when they are dropped, and count how often.
-struct Explosive;
-
-static EXPLODED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-
-impl<'de> serde::Deserialize<'de> for Explosive {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
-    }
-}
-
-impl Drop for Explosive {
-    fn drop(&mut self) {
-        EXPLODED.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
-        std::panic::resume_unwind(Box::new("dropped"));
-    }
-}
-
-/// One call, few of one turn, and so many that what is left of them is dropped beside whoever has the answers.
-#[tokio::test(start_paused = true)]
-async fn arguments_that_panic_when_they_are_dropped_take_no_answer_along_and_none_is_kept() {
-    struct Tooly;
-    impl Tool for Tooly {
-        type Args = Explosive;
-        fn spec(&self) -> ToolSpec {
-            let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
-            ToolSpec::new("t", "Reads.", schema).unwrap()
-        }
-        fn effects(&self, _: &tollgate::Scope, _: &Explosive) -> Effects {
-            Effects::reading()
-        }
-        async fn run(&self, _: &Cx, _: &Explosive) -> Result<Output, Failure> {
-            fine()
-        }
-    }
-    let mut world = World::of(Tooly).build();
-    let mut made = 0;
-    for many in [1, 2, 200] {
-        let calls = (0..many).map(|_| world.proposed("t", "{}")).collect();
-        let answers = world.gate.turn(&world.scope()).run(calls).await;
-        assert_eq!(answers.iter().filter(|answer| answer.status() == Status::Ok).count(), many);
-        made += many;
-    }
-    assert_eq!(world.call("t", json!({})).await.status(), Status::Ok);
-    let mut strict = World::of(Tooly).rules(Rules::new().deny("t").unwrap()).build();
-    assert_eq!(refused(&strict.call("t", json!({})).await), (Check, Denied));
-    let rewrites = Scripted::gate("rewrites").before(|_| Before::Rewrite(json!({"n": 1})));
-    let mut rewritten = World::of(Tooly).hook(rewrites).build();
-    assert_eq!(rewritten.call("t", json!({})).await.status(), Status::Ok);
-    tokio::time::timeout(std::time::Duration::from_secs(60), async {
-        while EXPLODED.load(std::sync::atomic::Ordering::Acquire) < made + 4 {
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-        }
-    })
-    .await
-    .expect("each of them dropped");
 }
 
 #[tokio::test(start_paused = true)]
