@@ -158,6 +158,8 @@ impl Walk<'_> {
         let name = match node.kind() {
             "variable_assignment" => node.child_by_field_name("name"),
             "for_statement" => node.child_by_field_name("variable"),
+            // A program of its own, it shows variables and gives them nothing.
+            "command" if self.is_named(node, "printenv") => None,
             "command" => {
                 // `read` and its like give values to names among their words.
                 for word in children(node).filter(|child| child.kind() == "word") {
@@ -172,6 +174,10 @@ impl Walk<'_> {
         }
         children(node).filter(Node::is_named).for_each(|child| self.count(child));
         self.depth -= 1;
+    }
+
+    fn is_named(&self, command: Node<'_>, name: &str) -> bool {
+        command.child_by_field_name("name").is_some_and(|word| self.slice(word) == name)
     }
 
     /// True when nothing but lines stands around the node.

@@ -145,6 +145,22 @@ fn joint() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![" ; ", " && ", " || ", " | ", "\n"])
 }
 
+#[test]
+fn a_variable_that_is_only_shown_keeps_its_value() {
+    for read in ["cat \"$HOME/.profile\"; printenv HOME", "printenv HOME; cat \"$HOME/.profile\""] {
+        assert!(analyse(read).is_read_only(), "{read}");
+    }
+    for given in [
+        "read HOME; cat \"$HOME/.profile\"",
+        "HOME=/; printenv HOME; cat \"$HOME/.profile\"",
+        "printenv HOME > x; cat \"$HOME/.profile\"",
+        "printenv() { read \"$1\"; }; printenv HOME; cat \"$HOME/.profile\"",
+        "printenv() { read HOME; }; printenv HOME; cat \"$HOME/.profile\"",
+    ] {
+        assert!(!analyse(given).is_read_only(), "{given}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
