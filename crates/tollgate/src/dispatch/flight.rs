@@ -17,7 +17,10 @@ use super::{
     gather::{Ended, Gather, Waiting},
     watch::Watch,
 };
-use crate::call::{Batch, Call, Husk, Soon, Started};
+use crate::{
+    call::{Batch, Call, Husk, Soon, Started},
+    guard::spawn_all,
+};
 
 /// How far a call came in one go.
 pub(super) enum Step {
@@ -221,12 +224,14 @@ impl<'a> Flight<'a> {
             return;
         };
         let now = Instant::now();
+        let mut bodies = Vec::with_capacity(self.bodies.len());
         for (at, body) in self.bodies.drain(..) {
             if let Some(Aloft { sent, .. }) = &mut self.calls[at - self.first] {
                 *sent = now;
             }
-            spawner.spawn(body);
+            bodies.push(body);
         }
+        spawn_all(spawner, bodies);
     }
 
     /// Takes what has become of a body, or waits for that, and walks the call to its end.
