@@ -45,7 +45,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let answers = runtime.block_on(gate.turn(&scope).run(calls));
             assert!(answers.len() == CALLS && answers.iter().all(|answer| answer.output().is_some()));
         };
-        let times = (0..rounds).map(|round| (timed(round, bare, ()), timed(round, &turn, turn_of_naps())));
+        let times = (0..rounds).map(|round| (timed(round, bare, ()), timed(round, turn, turn_of_naps())));
         let (floors, figures): (Vec<_>, Vec<_>) = times.unzip();
         let (floor, figure) = (median(floors), median(figures));
         let floor_name = format!("buffer_unordered({cap}) over bare sleeps");
