@@ -76,6 +76,39 @@ async fn a_body_that_was_held_for_others_has_all_of_its_time_before_it() {
     assert_eq!(words(&gate.turn(&scope).run(calls.into()).await), ["held ok", "slow ok"]);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_blocks_its_thread_holds_up_none_of_the_many_that_begin_with_it() {
+    const OTHERS: usize = 20;
+    let ended = Arc::new(AtomicUsize::new(0));
+    let (ends, seen) = (ended.clone(), ended);
+    let other = reading("other").run(move |_, _| {
+        let ends = ends.clone();
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            ends.fetch_add(1, Ordering::AcqRel);
+            Ok(Output::text(""))
+        })
+    });
+    let blocks = reading("blocks").run(move |_, _| {
+        let until = std::time::Instant::now() + Duration::from_secs(10);
+        while seen.load(Ordering::Acquire) < OTHERS && std::time::Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let all = seen.swap(0, Ordering::AcqRel) == OTHERS;
+        Box::pin(async move { if all { Ok(Output::text("")) } else { Err(Failure::fatal("held up")) } })
+    });
+    let registry = Registry::new().with(other).unwrap().with(blocks).unwrap();
+    let rules = Rules::new().allow("*").unwrap();
+    let gate = Tollgate::builder(registry).policy(rules).max_concurrency(OTHERS + 1).build();
+    let scope = world::scope("run", &Workspace::new("/work"));
+    for place in [0, OTHERS / 2, OTHERS - 1, OTHERS] {
+        let name = |at| if at == place { "blocks" } else { "other" };
+        let calls = (0..=OTHERS).map(|at| Proposed::new(at.to_string(), name(at), "{}")).collect();
+        let answers = gate.turn(&scope).run(calls).await;
+        assert!(answers.iter().all(|answer| answer.output().is_some()), "{place}: {:?}", words(&answers));
+    }
+}
+
 /// Arguments that are counted when they are dropped.
 struct Counted;
 
