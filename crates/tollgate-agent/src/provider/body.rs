@@ -1,12 +1,13 @@
-//! The body of a request: written once, straight from what was asked, the stable parts first.
+//! The body of a request: what was asked, each part written once, the stable ones first.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{
     Value, json,
     value::{RawValue, to_raw_value},
 };
+use tollgate::wire::history_json;
 
 use super::{Api, Settings, Streaming, marks};
 use crate::model::{Caching, ErrorKind, ModelError, Request, ToolChoice};
@@ -63,7 +64,7 @@ impl Frame<'_> {
             tool_choice: Option<Value>,
             #[serde(skip_serializing_if = "Option::is_none")]
             system: Option<Value>,
-            messages: Vec<Cow<'a, Value>>,
+            messages: Box<RawValue>,
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             stream: bool,
         }
@@ -82,9 +83,9 @@ impl Frame<'_> {
             ToolChoice::None => Some(json!({"type": "none"})),
         });
         let messages = if marks {
-            marks::marked(&request.messages)
+            history_json(marks::marked(&request.messages).iter().map(|message| &**message))?
         } else {
-            request.messages.iter().map(Cow::Borrowed).collect()
+            history_json(&*request.messages)?
         };
         self.extended(&Body {
             model: self.model,
@@ -107,7 +108,7 @@ impl Frame<'_> {
             tools: Option<&'a RawValue>,
             #[serde(skip_serializing_if = "Option::is_none")]
             tool_choice: Option<&'static str>,
-            input: &'a [Value],
+            input: Box<RawValue>,
             #[serde(skip_serializing_if = "Option::is_none")]
             max_output_tokens: Option<u32>,
             store: bool,
@@ -123,7 +124,7 @@ impl Frame<'_> {
             instructions: &request.system,
             tools,
             tool_choice: tools.and(choice(request.tool_choice)),
-            input: &request.messages,
+            input: history_json(&*request.messages)?,
             max_output_tokens: self.limit(request),
             // The history is ours: nothing is kept there, so thoughts have to come back with us.
             store: false,
@@ -137,7 +138,7 @@ impl Frame<'_> {
         #[derive(Serialize)]
         struct Body<'a> {
             model: &'a str,
-            messages: Vec<&'a Value>,
+            messages: Box<RawValue>,
             #[serde(skip_serializing_if = "Option::is_none")]
             tools: Option<&'a RawValue>,
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,7 +160,7 @@ impl Frame<'_> {
         let limit = self.limit(request);
         self.extended(&Body {
             model: self.model,
-            messages: system.into_iter().chain(request.messages.iter()).collect(),
+            messages: history_json(system.into_iter().chain(&*request.messages))?,
             tools,
             tool_choice: tools.and(choice(request.tool_choice)),
             max_tokens: limit.filter(|_| !self.is_openai),

@@ -29,9 +29,14 @@ pub(super) fn ephemeral() -> Value {
     json!({"type": "ephemeral"})
 }
 
+// Asked of every message of a history: a few keys are looked through sooner than one is hashed.
 fn has_mark(message: &Value) -> bool {
-    let blocks = message["content"].as_array();
-    blocks.into_iter().flatten().any(|block| block.get("cache_control").is_some())
+    let blocks = field(message, "content").and_then(Value::as_array);
+    blocks.into_iter().flatten().any(|block| field(block, "cache_control").is_some())
+}
+
+fn field<'a>(of: &'a Value, name: &str) -> Option<&'a Value> {
+    of.as_object()?.iter().find_map(|(key, value)| (key == name).then_some(value))
 }
 
 fn mark(message: &Value) -> Option<Value> {

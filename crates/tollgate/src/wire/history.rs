@@ -1,6 +1,9 @@
 //! What is wrong with a history is put right before it leaves: every call has one result, in its place.
 
-use serde_json::{Value, json};
+use serde_json::{
+    Value, json,
+    value::{RawValue, to_raw_value},
+};
 
 use super::{Provider, anthropic, openai_chat, openai_responses};
 
@@ -26,6 +29,18 @@ pub fn check(provider: Provider, history: &[Value]) -> Vec<String> {
         Provider::OpenAiResponses => openai_responses::check(history),
         Provider::OpenAiChat => openai_chat::check(history),
     }
+}
+
+/// A history as one JSON array, for the body of a request: a long one is most of it, and written here it is written by code
+/// that is built for speed, whatever the rest of the body is made by.
+pub fn history_json<'a>(
+    messages: impl IntoIterator<Item = &'a Value>,
+) -> Result<Box<RawValue>, serde_json::Error> {
+    written(&messages.into_iter().collect::<Vec<_>>())
+}
+
+fn written(messages: &[&Value]) -> Result<Box<RawValue>, serde_json::Error> {
+    to_raw_value(messages)
 }
 
 /// What was put right.

@@ -25,7 +25,7 @@ mod history;
 mod tools;
 mod names;
 
-pub use history::{RepairReport, check, repair};
+pub use history::{RepairReport, check, history_json, repair};
 pub use image::media_type;
 pub use names::WireNames;
 pub use provider::{Provider, UnknownProvider};
