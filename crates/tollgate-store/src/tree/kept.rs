@@ -8,7 +8,7 @@ use tollgate::Settled;
 use super::CallTrace;
 
 pub(super) fn in_millis(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e3
+    duration.div_duration_f64(Duration::from_millis(1))
 }
 
 /// A step as it is kept, in the form of the event stream.

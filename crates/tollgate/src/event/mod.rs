@@ -208,7 +208,7 @@ impl What {
 }
 
 fn micros<S: serde::Serializer>(took: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(took.as_secs_f64() * 1e6)
+    serializer.serialize_f64(took.div_duration_f64(Duration::from_micros(1)))
 }
 
 #[expect(clippy::borrowed_box, reason = "the shape serde asks for")]

@@ -328,7 +328,7 @@ impl Serialize for Settled {
                 entry(&mut map, "retry_after_ms", failure.retry_after.map(|wait| wait.as_millis()))?;
             }
         }
-        map.serialize_entry("duration_ms", &(self.duration.as_secs_f64() * 1000.0))?;
+        map.serialize_entry("duration_ms", &self.duration.div_duration_f64(Duration::from_millis(1)))?;
         map.serialize_entry("was_concurrent", &self.was_concurrent)?;
         map.serialize_entry("attempts", &self.attempts)?;
         map.serialize_entry("trust", &self.trust)?;
