@@ -26,9 +26,9 @@ impl Call<Executed> {
 
     async fn show_hooks(self, hooks: &Hooks) -> Call<Finished> {
         let Call { mut base, state: Executed { mut answer } } = self;
-        let super::Base { errand, trail, rare, .. } = &mut *base;
+        let super::Base { errand, trail, rare, by, .. } = &mut *base;
         let (cx, invocation) = (errand.cx(), errand.invocation());
-        let mut steps = trail.about(errand);
+        let mut steps = trail.about(errand, by.as_ref());
         // The run is over: a cancelled token must not keep hooks from seeing what happened.
         let never = tokio_util::sync::CancellationToken::new();
         for hook in hooks.of(&invocation.tool.spec) {

@@ -56,7 +56,7 @@ impl Call<Checked> {
 async fn answer_of(hooks: &Hooks, base: &mut Base) -> Result<Option<Value>, Refusal> {
     let Base { errand, trail, rare, .. } = base;
     let (cx, invocation) = (errand.cx(), errand.invocation());
-    let mut steps = trail.about(errand);
+    let mut steps = trail.about(errand, None);
     for hook in hooks.of(&invocation.tool.spec) {
         let call = hooked(invocation, cx);
         let answer = guarded(hook.before(&call), hook.timeout(), || cx.until_started(), &mut steps).await;

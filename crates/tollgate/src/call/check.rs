@@ -102,7 +102,7 @@ pub(super) fn denied(tool: &str, verdict: Verdict) -> Refusal {
 async fn own_rules(base: &mut super::Base) -> Result<(), Refusal> {
     let super::Base { errand, trail, .. } = base;
     let (cx, invocation) = (errand.cx(), errand.invocation());
-    let mut steps = trail.about(errand);
+    let mut steps = trail.about(errand, None);
     let tool = &invocation.tool;
     let check = tool.tool.check(cx, invocation);
     match guarded(check, CHECK_LIMIT, || cx.until_started(), &mut steps).await {

@@ -193,7 +193,7 @@ impl Base {
     /// The trail, and whom its steps are about.
     fn steps(&mut self) -> Steps<'_> {
         let by = self.by.as_ref().or(self.permit.as_ref().map(Permit::rule));
-        self.trail.about(&self.errand).allowed_by(by)
+        self.trail.about(&self.errand, by)
     }
 
     /// Makes room in the workspace, where the call holds a place.

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
 
-use super::{Base, Call, OpenClaim, Proposed, RawInput, Refused, Soon, Stopped, after::Finished};
+use super::{Base, Call, OpenClaim, Permit, Proposed, RawInput, Refused, Soon, Stopped, after::Finished};
 use crate::{
     event::{About, Steps, What},
     guard::{Contained, End, Fence, Ledger, Spawner, Written as InLedger, off_thread},
@@ -209,7 +209,8 @@ impl Base {
         // An answer right after its body, that nothing had to be written for, took no time of its own.
         let about =
             About { run: self.errand.cx().run.id(), call: Some(&answer.id), tool: Some(&answer.tool) };
-        let mut steps = self.trail.about(&about);
+        let by = self.by.as_ref().or(self.permit.as_ref().map(Permit::rule));
+        let mut steps = self.trail.about(&about, by);
         if written == Written::Yes || answer.offloaded.is_some() || answer.attempts == 0 {
             steps.note(what);
         } else {

@@ -132,6 +132,8 @@ impl Page {
     pub(super) fn each(&self, mut see: impl FnMut(About<'_>, Instant, Duration, &What)) {
         let (mut marks, mut listed, mut ids) = (&self.marks[..], self.listed.iter(), self.ids.as_str());
         let permits: Vec<_> = self.permits.iter().map(|by| What::Permitted { by: by.clone() }).collect();
+        // No step is left out, whoever forgot the words for it.
+        let unnamed = What::Permitted { by: "nobody said by what".into() };
         for head in &self.heads {
             let (own, rest) = marks.split_at(head.marks as usize);
             let id = there(head.id);
@@ -153,7 +155,7 @@ impl Page {
                 let mut tell = |what: &What| tell_at(at, what);
                 match mark.meaning() {
                     Meaning::Step(what) => tell(&what),
-                    Meaning::Permitted => there(head.permit).iter().for_each(|by| tell(&permits[*by])),
+                    Meaning::Permitted => tell(there(head.permit).map_or(&unnamed, |by| &permits[by])),
                     Meaning::Listed => listed.next().into_iter().for_each(&mut tell),
                     // The first of the two is shorter than counting its ticks.
                     Meaning::Two(brief, what) => {

@@ -66,16 +66,10 @@ impl Trail {
         self.noted = Some(Noted { events, began: at, first, since, last, marks, len: 1, by: None });
     }
 
-    /// The trail as one about this call.
-    pub(crate) fn about<'a>(&'a mut self, whom: &'a dyn Whom) -> Steps<'a> {
-        Steps { trail: self, of: Subject { whom, by: None } }
-    }
-}
-
-impl<'a> Steps<'a> {
-    /// The same, for a call that this rule has permitted: it is borrowed until its step is handed over.
-    pub(crate) fn allowed_by(self, by: Option<&'a RuleRef>) -> Self {
-        Self { of: Subject { by, ..self.of }, ..self }
+    /// The trail as one about this call. `by` is the rule that has permitted it, where one has: it is borrowed until its
+    /// step is handed over.
+    pub(crate) fn about<'a>(&'a mut self, whom: &'a dyn Whom, by: Option<&'a RuleRef>) -> Steps<'a> {
+        Steps { trail: self, of: Subject { whom, by } }
     }
 }
 

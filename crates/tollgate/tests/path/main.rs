@@ -8,6 +8,7 @@ mod order;
 mod panics;
 mod dropped;
 mod permission;
+mod permitted;
 mod rewrites;
 #[path = "../world/mod.rs"]
 mod world;

@@ -89,7 +89,7 @@ impl Body<'_> {
     async fn attempt(&mut self, clock: &mut Clock) -> Health {
         let is_apart = clock.sent.is_some() || self.send_apart();
         let Base { errand, trail, place, ran, by, .. } = &mut *self.base;
-        let mut steps = trail.about(errand).allowed_by(by.as_ref());
+        let mut steps = trail.about(errand, by.as_ref());
         let registered = &errand.invocation().tool;
         let work = if is_apart {
             Work::Apart(errand.awaited())
@@ -127,14 +127,14 @@ impl Body<'_> {
     /// From here on what is noted, and what the body tells of itself, reaches observers as it comes.
     pub(super) fn release(base: &mut Base) {
         let Base { errand, trail, by, .. } = base;
-        errand.cx().pulse().release(&mut trail.about(errand).allowed_by(by.as_ref()));
+        errand.cx().pulse().release(&mut trail.about(errand, by.as_ref()));
     }
 
     /// Takes the answer of one that was sent off, where it is a good one and not long; false otherwise.
     pub(super) fn answered_well(base: &mut Base) -> bool {
         let Some((output, place)) = base.errand.answered(|output| !is_long(output)) else { return false };
         let Base { errand, trail, by, .. } = base;
-        errand.cx().pulse().tell_held(&mut trail.about(errand).allowed_by(by.as_ref()));
+        errand.cx().pulse().tell_held(&mut trail.about(errand, by.as_ref()));
         (base.ran, base.place) = (Some(Ok(Ok(output))), Some(place));
         base.leave();
         true

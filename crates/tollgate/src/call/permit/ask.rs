@@ -32,7 +32,7 @@ pub(super) async fn ask(
     let changes = if by_rules { caught(|| policy.changed()).ok().flatten() } else { None };
     let Base { errand, trail, rare, .. } = base;
     let (cx, invocation) = (errand.cx(), errand.invocation());
-    let mut steps = trail.about(errand);
+    let mut steps = trail.about(errand, None);
     if cx.is_kept_from_starting() {
         return Err(cancelled());
     }
