@@ -17,10 +17,7 @@ use super::{
     gather::{Ended, Gather, Waiting},
     watch::Watch,
 };
-use crate::{
-    call::{Batch, Call, Husk, Soon, Started},
-    guard::spawn_all,
-};
+use crate::call::{Batch, Call, Husk, Soon, Started};
 
 /// How far a call came in one go.
 pub(super) enum Step {
@@ -217,8 +214,13 @@ impl<'a> Flight<'a> {
     }
 
     /// Gives what is held to the spawner. Their time begins now: a walk that took long took none of it.
+    ///
+    /// What stopped the batch while they waited lets them go: their calls hear that they are gone, and say so.
     fn launch(&mut self) {
         self.held = None;
+        if !self.bodies.is_empty() && self.batch.soft.is_cancelled() {
+            return self.bodies.clear();
+        }
         let Some(spawner) = self.gather.pipeline.guards.spawner.as_ref().filter(|_| !self.bodies.is_empty())
         else {
             return;
@@ -231,7 +233,7 @@ impl<'a> Flight<'a> {
             }
             bodies.push(body);
         }
-        spawn_all(spawner, bodies);
+        spawner.spawn_all(bodies);
     }
 
     /// Takes what has become of a body, or waits for that, and walks the call to its end.

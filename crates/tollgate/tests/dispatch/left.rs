@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::json;
 use tokio::sync::Notify;
 use tollgate::{
-    Cx, Effects, Failure, Output, Proposed, Registry, Scope, Tollgate, Tool, ToolSpec, guard::Workspace,
-    policy::Rules, tool::ToolBuilder,
+    Cx, Effects, Failure, Output, Proposed, Registry, Scope, Settled, Tollgate, Tool, ToolSpec,
+    guard::Workspace, outcome::Status, policy::Rules, tool::ToolBuilder,
 };
 
 use crate::{words, world};
@@ -171,4 +171,41 @@ async fn what_is_left_of_answered_calls_is_not_kept_for_as_long_as_others_take()
     on.notify_one();
     assert_eq!(turn.await.unwrap().len(), 4);
     assert!(gone.is_ok(), "arguments of answered calls are dropped while another runs");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_that_wait_for_others_do_not_begin_after_a_new_message() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let counts = begun.clone();
+    let held = reading("held").run(move |_, _| {
+        counts.fetch_add(1, Ordering::AcqRel);
+        Box::pin(async { Ok(Output::text("")) })
+    });
+    // Its check holds the thread that the others wait for, until the person has spoken.
+    let (spoken, speaks) = mpsc::channel::<()>();
+    let (looks, looked) = mpsc::channel();
+    let speaks = std::sync::Mutex::new(speaks);
+    let slow = reading("slow").check(move |_, _| {
+        let _ = looks.send(());
+        let _ = speaks.lock().unwrap().recv_timeout(Duration::from_secs(10));
+        Ok(())
+    });
+    let slow = slow.run(|_, _| Box::pin(async { Ok(Output::text("")) }));
+    let registry = Registry::new().with(held).unwrap().with(slow).unwrap();
+    let gate = Tollgate::builder(registry).policy(Rules::new().allow("*").unwrap()).build();
+    let scope = world::scope("run", &Workspace::new("/work"));
+    let turn = gate.turn(&scope);
+    let stop = turn.interrupter();
+    let person = std::thread::spawn(move || {
+        looked.recv_timeout(Duration::from_secs(10)).unwrap();
+        stop.new_message();
+        let _ = spoken.send(());
+    });
+    let calls = [("a", "held"), ("b", "held"), ("c", "slow")];
+    let calls = calls.map(|(id, name)| Proposed::new(id, name, "{}")).into();
+    let answers = turn.run(calls).await;
+    person.join().unwrap();
+    let statuses: Vec<_> = answers.iter().map(Settled::status).collect();
+    assert_eq!(statuses, [Status::RetryableError, Status::RetryableError, Status::Refused]);
+    assert_eq!(begun.load(Ordering::Acquire), 0);
 }
