@@ -59,6 +59,12 @@ impl Rule {
                 .hint("close it with `)`; after it nothing may stand."));
         };
         let (head, at) = (head.trim_end(), head.chars().count() + 1);
+        // It would be taken for a part of what is matched, and a rule that denies would deny nothing.
+        if let Some(extra) = unopened(inner) {
+            let at = at + inner[..extra].chars().count();
+            let hint = "leave it out; one that is meant is written `\\)`.";
+            return Err(BadRule::new("there is a `)` that no `(` opens").at(at).hint(hint));
+        }
         match head {
             "read" | "write" | "host" | "shell" | "bash" if !named => {
                 rule.touch = Some(touch(head, inner, at)?);
@@ -227,6 +233,27 @@ fn unquoted(text: &str) -> (String, bool) {
         }
     }
     (plain, true)
+}
+
+/// Where a `)` stands that nothing opens: not quoted, not escaped, and not one of the characters of a `[…]`.
+fn unopened(text: &str) -> Option<usize> {
+    let (mut depth, mut quote, mut escaped, mut listed) = (0_u32, None, false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if quote.is_some() => quote = quote.filter(|quote| *quote != c),
+            '"' | '\'' if text[at + 1..].contains(c) => quote = Some(c),
+            ']' => listed = false,
+            _ if listed => {}
+            '[' => listed = text[at..].contains(']'),
+            '(' => depth += 1,
+            ')' if depth == 0 => return Some(at),
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Parted by the commas that stand in no brackets and no quotes, each part with where it begins.
