@@ -179,6 +179,9 @@ fn unusable(ty: &Type, name: &Ident) -> Option<String> {
         Type::Reference(reference) if is_named(&reference.elem, "Cx") => {
             Some(format!("the context is shared; write `{name}: &Cx`"))
         }
+        Type::Reference(reference) if is_named(&reference.elem, "Scope") => {
+            Some(format!("the scope is part of the context; write `{name}: &Cx`, which derefs to it"))
+        }
         Type::ImplTrait(_) => Some("an argument has one type; write it out instead of `impl`".to_owned()),
         Type::Reference(reference) => {
             let owned = owned(&reference.elem);
