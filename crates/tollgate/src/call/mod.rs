@@ -154,6 +154,11 @@ impl<S: State> Call<S> {
             errand.cx.enter(lane);
         }
     }
+
+    /// Its turn among the others of its batch has come.
+    pub(crate) fn waited(&mut self) {
+        self.base.steps().note_waited();
+    }
 }
 
 impl Base {

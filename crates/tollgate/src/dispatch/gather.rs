@@ -144,6 +144,7 @@ impl Gather<'_> {
         if Self::is_stopped(&batch) {
             return Walked::Settled(call.cancel().settle(&self.pipeline.records).await);
         }
+        call.waited();
         call.lane(Lane::new(&batch, 0, call.invocation().tool().interrupt));
         self.pipeline.walk(call, Concurrency::Unsafe).await
     }
@@ -181,6 +182,7 @@ impl Gather<'_> {
             }
             Waiting::Valid(call) => call,
         };
+        call.waited();
         // Whatever it does with a new message once it runs, it does not start after one.
         call.lane(Lane::new(batch, at, call.invocation().tool().interrupt));
         let within = if batch.concurrent { Concurrency::ReadOnly } else { Concurrency::Unsafe };

@@ -32,6 +32,7 @@ const AFTER: u64 = 11;
 const SETTLED: u64 = 12;
 const BEGUN: u64 = 13;
 const ENDED_WELL: u64 = 14;
+const WAITED: u64 = 15;
 
 /// What a mark stands for.
 pub(super) enum Meaning {
@@ -40,6 +41,8 @@ pub(super) enum Meaning {
     Two(What, What),
     /// Permitted, by the words that were handed over with it.
     Permitted,
+    /// Time that belongs to no step.
+    Waited,
     /// The next step of those that were handed over as they are.
     Listed,
 }
@@ -56,6 +59,9 @@ impl Mark {
 
     /// The body is at its end, which is a good one.
     pub(super) const ENDED_WELL: Self = Self(ENDED_WELL << TIME);
+
+    /// The call waited for its turn among others: nothing happened.
+    pub(super) const WAITED: Self = Self(WAITED << TIME);
 
     /// A step that is handed over as it is.
     pub(super) const LISTED: Self = Self(LISTED << TIME);
@@ -126,6 +132,7 @@ impl Mark {
                 attempts: attempts(more >> 7),
                 was_concurrent: more >> 6 & 1 == 1,
             },
+            WAITED => return Meaning::Waited,
             BEGUN => return Meaning::Two(What::Started { attempt: 1 }, What::begins_or_ends(0.0)),
             ENDED_WELL => {
                 let executed = What::Executed { status: Status::Ok, chain: Box::default() };
@@ -164,7 +171,7 @@ mod tests {
     fn again(what: &What) -> Option<What> {
         match Mark::of(what)?.at(Tick::of(7)).meaning() {
             Meaning::Step(what) => Some(what),
-            Meaning::Permitted | Meaning::Listed | Meaning::Two(..) => None,
+            Meaning::Permitted | Meaning::Waited | Meaning::Listed | Meaning::Two(..) => None,
         }
     }
 

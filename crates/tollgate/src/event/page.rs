@@ -149,18 +149,18 @@ impl Page {
             let (mut since, time) = (Duration::from_nanos(head.since.nanos), head.since.until(end));
             for mark in own {
                 let at = Duration::from_nanos(time(mark.tick()));
-                let mut tell_at = |at: Duration, what: &What| {
-                    see(about, head.began + at, at.saturating_sub(since), what);
-                };
-                let mut tell = |what: &What| tell_at(at, what);
+                let took = at.saturating_sub(since);
+                let mut tell_took = |took: Duration, what: &What| see(about, head.began + at, took, what);
+                let mut tell = |what: &What| tell_took(took, what);
                 match mark.meaning() {
                     Meaning::Step(what) => tell(&what),
                     Meaning::Permitted => tell(there(head.permit).map_or(&unnamed, |by| &permits[by])),
                     Meaning::Listed => listed.next().into_iter().for_each(&mut tell),
+                    Meaning::Waited => {}
                     // The first of the two is shorter than counting its ticks.
                     Meaning::Two(brief, what) => {
-                        tell_at(since, &brief);
-                        tell_at(at, &what);
+                        tell_took(Duration::ZERO, &brief);
+                        tell_took(took, &what);
                     }
                 }
                 since = at;

@@ -49,8 +49,8 @@ struct Subject<'a> {
     by: Option<&'a RuleRef>,
 }
 
-/// The steps of a call that is not rewritten, retried or asked about.
-const ROOM: usize = 10;
+/// The steps of a call of a batch that is not rewritten, retried or asked about.
+const ROOM: usize = 11;
 
 impl Trail {
     /// Begins to note the steps of a call, where somebody observes.
@@ -104,6 +104,14 @@ impl Steps<'_> {
                 None => noted.put(self.of, Mark::PERMITTED),
                 Some(words) => noted.put_permit(self.of, words),
             }
+        }
+    }
+
+    /// Notes that the call waited until now: the time since its last step belongs to none.
+    pub(crate) fn note_waited(&mut self) {
+        if let Some(noted) = &mut self.trail.noted {
+            noted.tick();
+            noted.put(self.of, Mark::WAITED);
         }
     }
 

@@ -1,8 +1,10 @@
 //! The order of the phases, and who learns of a call when.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tollgate::{
-    Refusal,
+    Refusal, Registry,
     hook::Before,
     outcome::{
         Phase::{Check, Validate},
@@ -12,7 +14,7 @@ use tollgate::{
     policy::Rules,
 };
 
-use crate::world::{Bodies, Count, Scripted, World, fine, reader, refused};
+use crate::world::{Bodies, Count, Scripted, World, fine, reader, refused, writer};
 
 #[tokio::test(start_paused = true)]
 async fn a_call_walks_every_phase_in_order() {
@@ -34,6 +36,29 @@ async fn a_call_walks_every_phase_in_order() {
         "settled",
     ];
     assert_eq!(world.steps(), expected);
+}
+
+/// What was told of a call's step, and how long that took, in milliseconds.
+fn step<'a>(events: &'a [serde_json::Value], call: &str, kind: &str) -> (&'a serde_json::Value, f64) {
+    let of_call = |event: &&serde_json::Value| event["call"] == call && event["event"] == kind;
+    let event = events.iter().rfind(of_call).unwrap();
+    (event, event["took_us"].as_f64().unwrap() / 1e3)
+}
+
+#[tokio::test]
+async fn a_step_took_as_long_as_it_took_and_waiting_for_others_is_no_step() {
+    let registry = Registry::new().with(reader("read").takes(&Count::default(), Duration::from_millis(60)));
+    let registry =
+        registry.and_then(|all| all.with(writer("write").answers(&Count::default(), fine()))).unwrap();
+    let mut world = World::with(registry).build();
+    let calls = vec![world.proposed("read", "{}"), world.proposed("write", "{}")];
+    assert_eq!(world.gate.turn(&world.scope()).run(calls).await.len(), 2);
+    let events = world.events();
+    assert!(step(&events, "c2", "checked").1 < 30.0, "it waited 60 ms for the read");
+    let (began, ended) = (step(&events, "c1", "started").0, step(&events, "c1", "progress").0);
+    assert_eq!(ended["fraction"], 1.0);
+    assert!(ended["at_ms"].as_u64().unwrap() >= began["at_ms"].as_u64().unwrap() + 50);
+    assert!(step(&events, "c1", "executed").1 >= 50.0);
 }
 
 #[tokio::test(start_paused = true)]
