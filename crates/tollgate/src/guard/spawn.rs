@@ -20,7 +20,7 @@ pub trait Spawner: Send + Sync + 'static {
 /// So many tasks are spawned one by one.
 const FEW: usize = 4;
 
-/// Tasks on a tokio runtime.
+/// Tasks on a tokio runtime: the one that calls, where it is one, for a gate may outlive the runtime it was made in.
 #[derive(Debug, Clone)]
 pub struct TokioSpawner(Handle);
 
@@ -29,11 +29,15 @@ impl TokioSpawner {
     pub fn current() -> Option<Self> {
         Handle::try_current().ok().map(Self)
     }
+
+    fn here(&self) -> Handle {
+        Handle::try_current().unwrap_or_else(|_| self.0.clone())
+    }
 }
 
 impl Spawner for TokioSpawner {
     fn spawn(&self, task: BoxFuture<'static, ()>) {
-        self.0.spawn(task);
+        self.here().spawn(task);
     }
 
     /// Who spawns one wakes a thread that sleeps. Where that thread is put on the same processor (on virtual machines, most
@@ -41,15 +45,17 @@ impl Spawner for TokioSpawner {
     /// of its own spawns them, from whatever thread takes it. The last comes behind it: of a thread's tasks the latest is not
     /// given away.
     fn spawn_all(&self, mut tasks: Vec<BoxFuture<'static, ()>>) {
+        let here = self.here();
+        let spawn = |task| drop(here.spawn(task));
         let last = if tasks.len() > FEW { tasks.pop() } else { None };
-        let Some(last) = last else { return tasks.into_iter().for_each(|task| self.spawn(task)) };
-        let own = self.clone();
-        self.spawn(Box::pin(async move { tasks.into_iter().for_each(|task| own.spawn(task)) }));
-        self.spawn(last);
+        let Some(last) = last else { return tasks.into_iter().for_each(spawn) };
+        let own = here.clone();
+        here.spawn(async move { tasks.into_iter().for_each(|task| drop(own.spawn(task))) });
+        spawn(last);
     }
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) {
-        self.0.spawn_blocking(work);
+        self.here().spawn_blocking(work);
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::sync::{Mutex, Notify, OwnedMutexGuard};
 
-use crate::tool::Concurrency;
+use crate::{policy::lexical_path, tool::Concurrency};
 
 /// The folder work happens in, the roots calls may touch, and the gate they share.
 ///
@@ -35,9 +35,11 @@ impl Workspace {
         Self::with_roots(cwd.clone(), vec![cwd])
     }
 
-    /// A workspace with the roots given.
+    /// A workspace with the roots given. Folders are taken from where the program is now, and stay what they are when it
+    /// goes elsewhere.
     pub fn with_roots(cwd: impl Into<PathBuf>, roots: Vec<PathBuf>) -> Self {
-        Self { inner: Arc::new(Inner { cwd: cwd.into(), roots, gate: Gate::default() }) }
+        let (cwd, roots) = (whole(cwd.into()), roots.into_iter().map(whole).collect());
+        Self { inner: Arc::new(Inner { cwd, roots, gate: Gate::default() }) }
     }
 
     /// The folder relative paths start from.
@@ -97,6 +99,12 @@ impl Workspace {
             }
         }
     }
+}
+
+/// The folder from the top on, without `.` and `..`. One of which that cannot be said stays as it is: no path is inside it.
+fn whole(folder: PathBuf) -> PathBuf {
+    let from_the_top = std::path::absolute(&folder).ok();
+    from_the_top.and_then(|folder| lexical_path(Path::new("/"), &folder)).unwrap_or(folder)
 }
 
 /// A place in a workspace. It is held until it is left: by a call's own end, or by its [`Slot`].
