@@ -118,9 +118,14 @@ impl Tollgate {
         }))
     }
 
-    /// Begins a turn: pins the tool list its calls will be judged against.
+    /// Begins a turn: pins the tool list its calls will be judged against. Where its scope does not say which turn of the run
+    /// it is, it is one more.
     pub fn turn(&self, scope: &Arc<Scope>) -> Turn {
-        Turn::new(self.pinned(), scope.clone(), self.inner.events.clone(), self.inner.cap)
+        let scope = match scope.turn {
+            0 => counted(scope),
+            _ => scope.clone(),
+        };
+        Turn::new(self.pinned(), scope, self.inner.events.clone(), self.inner.cap)
     }
 
     /// Says what would happen to a call and why. Runs no body and no hook, asks nobody, reserves nothing.
@@ -178,6 +183,14 @@ impl Tollgate {
 
     fn registry(&self) -> std::sync::MutexGuard<'_, Registry> {
         self.inner.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The scope of the run's next turn. The first of which nobody says the number has none.
+fn counted(scope: &Arc<Scope>) -> Arc<Scope> {
+    match scope.run.next_turn() {
+        0 => scope.clone(),
+        turn => Arc::new(Scope { turn, ..(**scope).clone() }),
     }
 }
 

@@ -12,6 +12,9 @@ use crate::{
 };
 
 /// Looks at calls on their way. Each method has a default that does nothing.
+///
+/// It runs on the path of the calls and must not block its thread: a hook that does holds up the turn, and once it took
+/// longer than its timeout its answer does not count. What blocks belongs on a thread of its own.
 pub trait Hook: Send + Sync + 'static {
     /// The name people know it by.
     fn name(&self) -> &str;

@@ -1,7 +1,7 @@
 //! The tool system of AI agents: the model proposes; Tollgate decides, runs and records.
 //!
-//! Every call walks one path, in one order, to exactly one answer. Read [`pipeline`](crate::Tollgate) first,
-//! then the files of `call/` in their order.
+//! Every call walks one path, in one order, to exactly one answer. [`Tollgate`] is the way in; to read the
+//! path itself, begin with `pipeline.rs`, then the files of `call/` in their order.
 
 pub mod tool;
 pub mod schema;
@@ -32,6 +32,10 @@ pub use futures_util::future::BoxFuture;
 pub use gate::{Builder, DEFAULT_CONCURRENCY, Tollgate};
 pub use outcome::{Failure, IntoOutput, Json, Output, Refusal, Settled};
 pub use policy::Opinion;
+/// What arguments of a tool derive beside `serde::Deserialize`; name it in `#[schemars(crate = "tollgate::schemars")]`.
+pub use schemars;
+/// What stops a run, a turn or a call.
+pub use tokio_util::sync::CancellationToken;
 /// Makes a tool of an `async fn`.
 ///
 /// ```

@@ -114,10 +114,13 @@ impl Pipeline {
         }
     }
 
-    /// True when policy allows the call as it stands, with nobody asked. Decides nothing: the walk does.
+    /// True when policy and the tool itself let the call run as it stands, with nobody asked. Decides nothing: the walk
+    /// does.
     pub(crate) fn would_allow(&self, call: &Call<Validated>) -> bool {
-        // A policy that fails has not said yes.
-        caught(|| self.policy.decide(&call.query())).is_ok_and(|verdict| verdict.decision == Decision::Allow)
+        let allowed =
+            || self.policy.decide(&call.query()).decision == Decision::Allow && !call.is_tightened();
+        // Whoever fails has not said yes.
+        caught(allowed).unwrap_or(false)
     }
 
     async fn try_depart(&self, mut call: Call<Validated>, within: Concurrency) -> Result<Departed, Refused> {

@@ -323,6 +323,37 @@ async fn a_store_that_fails_is_told_and_the_call_still_answered() {
     }
 }
 
+/// A store that never answers.
+struct Silent;
+
+impl ResultStore for Silent {
+    fn keep(&self, _: Arc<str>, _: Label) -> BoxFuture<'_, Result<ResultRef, StoreFault>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn read<'a>(
+        &'a self,
+        _: &'a ResultRef,
+        _: &'a Caller,
+        _: Part,
+    ) -> BoxFuture<'a, Result<String, StoreFault>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn open(&self, _: &ResultRef, _: &Caller) -> Result<Opened, StoreFault> {
+        Err(StoreFault::Missing(String::new()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_never_answers_takes_no_answer_along() {
+    let tool = limited(reader("t"), 2000).answers(&Count::default(), Ok(Output::text(log())));
+    let mut world = World::of(tool).gate(|gate| gate.results(Silent)).build();
+    let settled = world.call("t", json!({})).await;
+    assert!(text(&settled).contains("The rest was not kept"));
+    assert!(world.told("store_fault")[0]["message"].as_str().unwrap().contains("within 30s"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn pictures_do_not_count_and_stay_whole() {
     let picture = || Item::Image { mime: "image/png".into(), data: "A".repeat(10_000).into() };

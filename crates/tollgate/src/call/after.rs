@@ -1,5 +1,7 @@
 //! Phase 6: hooks have seen the outcome of every execution. A result is never lost here.
 
+use tokio::time::Instant;
+
 use super::{Call, Soon, before::hooked, execute::Executed};
 use crate::{
     event::What,
@@ -33,9 +35,10 @@ impl Call<Executed> {
         let never = tokio_util::sync::CancellationToken::new();
         for hook in hooks.of(&invocation.tool.spec) {
             let call = hooked(invocation, cx);
+            let looked = Instant::now();
             let said =
                 guarded(hook.after(&call, &answer.outcome), hook.timeout(), || &never, &mut steps).await;
-            let (said, why) = match hooks.heard(said) {
+            let (said, why) = match hooks.heard(said.within(hook.timeout(), looked)) {
                 Guarded::Done(After::Failed(why)) => (None, why),
                 Guarded::Done(said) => (Some(said), String::new()),
                 Guarded::Panicked(panic) => (None, panic),

@@ -1,6 +1,7 @@
 //! Phase 3: hooks have looked. They may add a word for the model, rewrite the input, or block.
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::{Base, Call, Proposed, Refused, Soon, Written, check::Checked, validate::Invocation};
 use crate::{
@@ -59,7 +60,9 @@ async fn answer_of(hooks: &Hooks, base: &mut Base) -> Result<Option<Value>, Refu
     let mut steps = trail.about(errand, None);
     for hook in hooks.of(&invocation.tool.spec) {
         let call = hooked(invocation, cx);
+        let looked = Instant::now();
         let answer = guarded(hook.before(&call), hook.timeout(), || cx.until_started(), &mut steps).await;
+        let answer = answer.within(hook.timeout(), looked);
         let mut rewritten = None;
         let did = match verdict(hooks.heard(answer), hook.kind()) {
             Ok(Before::Pass) => continue,

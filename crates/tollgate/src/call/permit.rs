@@ -175,6 +175,14 @@ fn same_call(invocation: &Invocation) -> u64 {
     likeness.of_call(Arc::as_ptr(&invocation.tool) as usize)
 }
 
+impl Call<super::Validated> {
+    /// True where the tool's own opinion is stricter than whatever policy says.
+    pub(crate) fn is_tightened(&self) -> bool {
+        let invocation = self.base.invocation();
+        !matches!(invocation.tool.tool.authorize(self.base.scope(), invocation), Opinion::Abstain)
+    }
+}
+
 impl Call<super::Checked> {
     /// What phase 4 would say, with nobody asked and nothing reserved or counted.
     pub(crate) fn foresee(self, policy: &dyn Policy, breakers: &Arc<Breakers>) -> Result<Foreseen, Refused> {
@@ -213,8 +221,9 @@ fn tightened(verdict: Verdict, opinion: Opinion) -> Result<Verdict, Refusal> {
     match opinion {
         Opinion::Abstain => Ok(verdict),
         Opinion::Deny(refusal) => Err(refusal),
+        // Whatever rule allows or asks, it is not what asks here.
         Opinion::Ask(reason) => {
-            Ok(Verdict { decision: Decision::Ask, reason: Some(reason.into()), ..verdict })
+            Ok(Verdict { decision: Decision::Ask, reason: Some(reason.into()), rule: None, ..verdict })
         }
     }
 }

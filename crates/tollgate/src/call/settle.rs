@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use super::{Base, Call, OpenClaim, Permit, Proposed, RawInput, Refused, Soon, Stopped, after::Finished};
 use crate::{
     event::{About, Steps, What},
-    guard::{Contained, End, Fence, Ledger, Spawner, Written as InLedger, off_thread},
+    guard::{End, Fence, Ledger, Spawner, Written as InLedger, off_thread, patiently},
     outcome::{
         Answer, Fetched, Item, Label, Offloaded, Outcome, Output, Phase, Preview, ResultStore, Settled,
         Trust, exceeds, grows_beyond, neutralise, preview_of, visible,
@@ -234,9 +234,12 @@ impl Base {
     }
 }
 
-/// A ledger or a store that panics has failed, and no answer is lost over it.
-async fn unharmed<T>(work: impl Future<Output = Result<T, String>> + Send) -> Result<T, String> {
-    Contained::new(work.boxed()).await.unwrap_or_else(Err)
+/// How long an answer waits for a ledger or a store before it goes without.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// A ledger or a store that panics or never answers has failed, and no answer is lost over it.
+async fn unharmed<T: Send>(work: impl Future<Output = Result<T, String>> + Send) -> Result<T, String> {
+    patiently(work.boxed(), PATIENCE).await
 }
 
 /// What a bridged tool, or one that talks to the outside, gives back is data and never instructions.

@@ -118,7 +118,10 @@ impl Call<Resolved<'_>> {
                 errand.invocation = Some(invocation);
                 Ok(Call { base, state: Validated { _earned: () } })
             }
-            Err(refusal) => Err(base.refuse_text(tool.label.clone(), Phase::Validate, refusal)),
+            Err(refusal) => {
+                let refusal = if base.rounds == 0 { refusal } else { rewritten_badly(refusal) };
+                Err(base.refuse_text(tool.label.clone(), Phase::Validate, refusal))
+            }
         }
     }
 }
@@ -196,6 +199,14 @@ fn invalid(tool: &Registered, violations: Vec<Violation>) -> Refusal {
     let reason = format!("The arguments do not fit the schema of `{}`: {}.", tool.label, list.join("; "));
     let refusal = Refusal::new(RefusalCode::InvalidArguments, reason);
     refusal.with_violations(violations).with_hint("Correct these fields and call again.")
+}
+
+/// The model cannot mend what a hook wrote, and is not told to.
+#[cold]
+fn rewritten_badly(mut refusal: Refusal) -> Refusal {
+    refusal.reason = format!("A hook rewrote this call into one that cannot run. {}", refusal.reason);
+    refusal
+        .with_hint("What you sent was accepted; the hook is to be mended. Say so, and do without this call.")
 }
 
 impl Call<Validated> {

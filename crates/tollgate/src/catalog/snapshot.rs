@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     call::Proposed,
+    guard::caught,
     outcome::{Refusal, RefusalCode},
     policy::Policy,
     schema::nearest,
@@ -209,10 +210,11 @@ fn missing(server: &Absent, registry: &Registry) -> Missing {
     Missing { server: server.clone(), routes: routes.map(|(route, _)| route.clone()).collect() }
 }
 
+/// A tool that fails when it is asked is not enabled, and a policy that fails offers nothing.
 fn offered(tool: &Registered, policy: &dyn Policy) -> Offered {
-    if !tool.tool.is_enabled() {
+    if !caught(|| tool.tool.is_enabled()).unwrap_or(false) {
         Offered::Disabled
-    } else if policy.offers(&tool.spec) {
+    } else if caught(|| policy.offers(&tool.spec)).unwrap_or(false) {
         Offered::Yes
     } else {
         Offered::Hidden

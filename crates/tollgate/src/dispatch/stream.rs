@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     gather::{Eager, Gather, Waiting, stops_siblings},
-    turn::{self, Turn, shared_id},
+    turn::{self, Turn, made_id, shared_id},
 };
 use crate::{
     call::{Call, Lane, Proposed, Validated},
@@ -47,8 +47,11 @@ impl TurnStream {
     }
 
     /// Takes one call whose arguments are complete. A read that is already allowed begins now.
-    pub fn push(&mut self, proposed: Proposed) {
+    pub fn push(&mut self, mut proposed: Proposed) {
         let position = self.taken.len();
+        if proposed.id.as_str().is_empty() {
+            proposed.id = made_id(position, |id| self.by_id.contains_key(id));
+        }
         if let Some(first) = self.by_id.get(&proposed.id).copied() {
             self.eager = false;
             self.break_id(first);

@@ -87,7 +87,8 @@ impl Turn {
     }
 
     /// Runs the calls of a whole turn. One answer for each id, in call order, always.
-    pub async fn run(self, calls: Vec<Proposed>) -> Vec<Settled> {
+    pub async fn run(self, mut calls: Vec<Proposed>) -> Vec<Settled> {
+        give_ids(&mut calls);
         match self.pipeline.guards.spawner.clone() {
             // From the thread of `block_on` every body, and every answer, would have to wake another thread.
             Some(spawner) if calls.len() > 1 && tokio::task::try_id().is_none() => {
@@ -148,6 +149,21 @@ impl Turn {
             teller: self.teller.as_ref(),
         }
     }
+}
+
+/// A call without an id gets one that no other call of the turn has.
+fn give_ids(calls: &mut [Proposed]) {
+    for at in 0..calls.len() {
+        if calls[at].id.as_str().is_empty() {
+            calls[at].id = made_id(at, |id| calls.iter().any(|call| call.id == *id));
+        }
+    }
+}
+
+/// An id for the call at this place of its turn.
+pub(super) fn made_id(at: usize, is_taken: impl Fn(&CallId) -> bool) -> CallId {
+    let ids = (at + 1..).map(|number| CallId::new(format!("call_missing_{number}")));
+    ids.into_iter().find(|id| !is_taken(id)).unwrap_or_default()
 }
 
 /// Of calls that share an id none runs, and the one answer says so. Keeps each call's place in the turn.

@@ -35,7 +35,9 @@ pub enum BreakerKey {
 /// When a breaker opens and when it is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakerSettings {
-    /// Consecutive failures of the other side (not wrong arguments) that open it.
+    /// Consecutive failures of the other side that open it: retryable and unknown ones, panics and deadlines. A fatal
+    /// failure, which is what `?` makes of any error, speaks of the call and not of the other side; where that is down,
+    /// return [`Failure::retryable`](crate::Failure::retryable).
     pub failures: u32,
     /// How long it stays open before one call is let through to try.
     pub cooldown: Duration,

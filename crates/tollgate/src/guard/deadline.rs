@@ -11,7 +11,11 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{contained::Contained, first::at_first, pulse::Late};
+use super::{
+    contained::{Contained, caught},
+    first::at_first,
+    pulse::Late,
+};
 use crate::{
     event::Steps,
     tool::{Cx, Timeouts},
@@ -37,7 +41,7 @@ pub(crate) struct Clock {
     pub(crate) until: Option<Instant>,
 }
 
-/// How long a body that was told to stop may take to clean up.
+/// How long a body that was told to stop may take to clean up; [`Timeouts`] tells of it.
 const GRACE: Duration = Duration::from_millis(250);
 
 /// Drives `body` until it ends, a deadline passes or the call is cancelled.
@@ -147,6 +151,16 @@ pub(crate) enum Guarded<T> {
     Cancelled,
 }
 
+impl<T> Guarded<T> {
+    /// The same, but late where it took longer than that since `began`: what blocks its thread is seen only when it is over.
+    pub(crate) fn within(self, limit: Duration, began: Instant) -> Self {
+        match self {
+            Self::Done(_) if began.elapsed() > limit => Self::Late,
+            other => other,
+        }
+    }
+}
+
 /// Runs somebody else's code with panics caught, within a limit, until cancelled. The token is asked for where there is
 /// something to wait for.
 pub(crate) fn guarded<'a, T: Send + 'a>(
@@ -194,6 +208,30 @@ pub(crate) fn cancellable<'a, T: Send + 'a>(
         match Pin::new(&mut work).poll(task) {
             Poll::Ready(done) => Ok(Some(done)),
             Poll::Pending => Err(until_cancelled(work, token)),
+        }
+    })
+}
+
+/// Waits for work that nobody cancels, panics caught, and no longer than `limit`: then it says so. Where the runtime has no
+/// clock to wait by, it takes as long as it takes.
+pub(crate) fn patiently<'a, T: Send + 'a>(
+    work: BoxFuture<'a, Result<T, String>>,
+    limit: Duration,
+) -> impl Future<Output = Result<T, String>> + Send {
+    at_first(move |task| {
+        let mut work = Contained::new(work);
+        match Pin::new(&mut work).poll(task) {
+            Poll::Ready(done) => Ok(done.unwrap_or_else(Err)),
+            Poll::Pending => Err(Box::pin(async move {
+                let Ok(clock) = caught(|| tokio::time::sleep(limit)) else {
+                    return work.await.unwrap_or_else(Err);
+                };
+                tokio::select! {
+                    biased;
+                    done = work => done.unwrap_or_else(Err),
+                    () = clock => Err(format!("there was no answer within {limit:?}")),
+                }
+            })),
         }
     })
 }

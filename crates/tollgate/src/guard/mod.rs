@@ -24,7 +24,7 @@ pub(crate) use breaker::{Health, Probe};
 pub(crate) use budget::Reservation;
 pub use budget::{Budget, Purse, Spent};
 pub(crate) use contained::{Contained, caught, contained_until};
-pub(crate) use deadline::{Clock, Ended, Guarded, cancellable, drive, guarded, later};
+pub(crate) use deadline::{Clock, Ended, Guarded, cancellable, drive, guarded, later, patiently};
 pub use hourglass::{Hourglass, Still};
 pub use idempotency::MemoryLedger;
 pub(crate) use inbox::Inbox;

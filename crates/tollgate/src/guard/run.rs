@@ -1,6 +1,9 @@
 //! One run of an agent: what it may spend, what it repeats, and the token that stops it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU32, Ordering},
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +31,8 @@ struct Inner {
     trace: Option<TraceParent>,
     // Asked for by every call that goes out to a server.
     own: OnceLock<TraceParent>,
+    // Those of which nobody said which they are.
+    turns: AtomicU32,
 }
 
 /// Sets the limits of a run.
@@ -91,6 +96,11 @@ impl Run {
         self.inner.trace
     }
 
+    /// The number of one more turn of which nobody said it.
+    pub(crate) fn next_turn(&self) -> u32 {
+        self.inner.turns.fetch_add(1, Ordering::Relaxed)
+    }
+
     pub(crate) fn window(&self) -> &Window {
         &self.inner.window
     }
@@ -139,6 +149,7 @@ impl RunBuilder {
                 window: Window::new(self.repetition),
                 trace: self.trace,
                 own: OnceLock::new(),
+                turns: AtomicU32::new(0),
             }),
         }
     }

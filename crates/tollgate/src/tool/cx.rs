@@ -121,7 +121,7 @@ impl Cx {
     /// deadline.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         #[expect(clippy::cast_possible_truncation, reason = "a fraction of the work needs no more digits")]
-        let fraction = fraction.clamp(0.0, 1.0) as f32;
+        let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) as f32 };
         let mut message: String = message.into();
         if let Some(redactor) = &self.redactor {
             redactor.in_place(&mut message);

@@ -18,7 +18,9 @@ use crate::policy::{Approvals, Protection};
 pub struct Scope {
     /// The run: its id, budget, repetition window and cancellation token.
     pub run: Run,
-    /// Which model turn of the run this is.
+    /// Which model turn of the run this is, from 1 on. A call is the same call, and answered once, where run, turn, place
+    /// and id are the same: whoever takes up a turn again gives it the same number. 0, where nobody says it: then
+    /// [`Tollgate::turn`](crate::Tollgate::turn) counts the turns that it begins.
     pub turn: u32,
     /// Who proposes.
     pub caller: Caller,

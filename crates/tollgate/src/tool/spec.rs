@@ -76,6 +76,9 @@ pub enum ResultLimit {
 }
 
 /// How long a call may take. Progress re-arms `idle` and never `total`.
+///
+/// Where one has passed, and where the call is interrupted, the body is told through its token and has another 250 ms to
+/// end by itself; what it says in them counts. Then it is let go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// Until the tool says it is connected or makes progress.

@@ -4,13 +4,14 @@
 
 mod streaming;
 mod left;
+mod elsewhere;
 #[path = "../turns/mod.rs"]
 mod world;
 
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc,
     },
     time::Duration,
@@ -19,9 +20,10 @@ use std::{
 use serde_json::json;
 use tokio::time::sleep;
 use tollgate::{
-    Effects, Failure, Output, Proposed, Registry, Scope, Settled, Tollgate, TurnStream,
+    Effects, Failure, Opinion, Output, Proposed, Registry, Scope, Settled, Tollgate, TurnStream,
     event::{Subscription, What},
     guard::Workspace,
+    outcome::Status,
     policy::Rules,
     tool::{Concurrency, Interrupt, OnFatal, ToolBuilder},
 };

@@ -41,6 +41,28 @@ async fn everything_after_a_call_that_must_be_asked_about_or_is_refused_waits() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_its_own_tool_wants_asked_about_waits_for_the_end_of_the_turn() {
+    let began = Arc::new(AtomicUsize::new(0));
+    let counts = began.clone();
+    let wary = ToolBuilder::new("wary", "Reads.", json!({"type": "object"}))
+        .unwrap()
+        .effects(|_, _| Effects::reading())
+        .authorize(|_, _| Opinion::Ask("it is a holiday".into()))
+        .run(move |_, _| {
+            counts.fetch_add(1, Ordering::AcqRel);
+            Box::pin(async { Ok(Output::text("")) })
+        });
+    let rules = Rules::new().allow("*").unwrap();
+    let gate = Tollgate::builder(Registry::new().with(wary).unwrap()).policy(rules).build();
+    let mut stream = gate.turn(&world::scope("run", &Workspace::new("/work"))).streaming();
+    push(&mut stream, vec![Proposed::new("c1", "wary", "{}")]).await;
+    wait(10).await;
+    let cut = stream.cut("The stream broke.").await;
+    assert!(cut[0].refusal().unwrap().reason.contains("None of its calls ran."));
+    assert_eq!(began.load(Ordering::Acquire), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_keeps_the_cap_before_and_after_its_end() {
     let (world, gate, scope) = set_up(2);
     let mut stream = gate.turn(&scope).streaming();

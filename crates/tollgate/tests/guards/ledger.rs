@@ -81,6 +81,31 @@ async fn a_record_names_who_allowed_a_call_only_where_it_ran() {
     }
 }
 
+/// A ledger that never comes to the end of writing an end.
+struct Endless;
+
+impl Ledger for Endless {
+    fn start(&self, _: Start) -> BoxFuture<'_, Result<Claim, LedgerFault>> {
+        Box::pin(std::future::ready(Ok(Claim::Granted(Fence(1)))))
+    }
+
+    fn settle<'a>(&'a self, _: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn abandon(&self, _: Fence) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ledger_that_never_answers_takes_no_answer_along() {
+    let mut world =
+        World::of(writer("t").answers(&Count::default(), fine())).gate(|gate| gate.ledger(Endless)).build();
+    let settled = world.call("t", json!({})).await;
+    assert_eq!(settled.status(), Status::Ok);
+    assert!(settled.context.iter().any(|words| words.contains("could not be recorded")), "{settled:?}");
+    assert_eq!(world.told("ledger_fault").len(), 1);
+}
+
 const COUNTS: &str = r#"{"id":"c1","tool":"t","status":"unknown","reason":"taken for dead",
     "trust":"untrusted_content"}"#;
 

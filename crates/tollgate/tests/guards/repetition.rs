@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tollgate::{
+    Proposed,
     guard::{Repetition, Run},
     outcome::{
         Phase::Permit,
@@ -10,7 +11,7 @@ use tollgate::{
     },
 };
 
-use crate::world::{Bodies, Count, World, fine, reader, refused};
+use crate::world::{Bodies, Count, World, fine, reader, refused, writer};
 
 fn repeating(turns: u32) -> World {
     let run = Run::builder("run").repetition(Repetition::Turns(turns)).build();
@@ -27,6 +28,21 @@ async fn the_same_call_turn_after_turn_is_stopped() {
     world.scope.turn = 3;
     assert_eq!(refused(&world.call("t", json!({"n": 1})).await), (Permit, RefusalCode::Repetition));
     assert_eq!(world.call("t", json!({"n": 2})).await.status(), Status::Ok, "other arguments");
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_that_nobody_counts_are_counted_so_that_no_call_is_taken_for_an_earlier_one() {
+    let runs = Count::default();
+    let run = Run::builder("run").repetition(Repetition::Turns(3)).build();
+    let world = World::of(writer("pay").answers(&runs, fine())).run(run).build();
+    let scope = world.scope();
+    for turn in 0..4 {
+        // Providers repeat ids.
+        let answers = world.gate.turn(&scope).run(vec![Proposed::new("call_0", "pay", r#"{"n": 1}"#)]).await;
+        let ran = answers[0].status() == Status::Ok && !answers[0].replayed;
+        assert_eq!(ran, turn < 3, "turn {turn}: {:?}", answers[0].outcome);
+    }
+    assert_eq!(runs.get(), 3);
 }
 
 #[tokio::test(start_paused = true)]

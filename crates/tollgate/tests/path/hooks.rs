@@ -63,6 +63,44 @@ async fn a_gate_that_panics_or_hangs_blocks() {
     }
 }
 
+/// Blocks its thread for longer than it may take, before or after.
+struct Blocking {
+    before: bool,
+}
+
+impl Hook for Blocking {
+    fn name(&self) -> &'static str {
+        "blocking"
+    }
+
+    fn timeout(&self) -> Duration {
+        Duration::from_millis(5)
+    }
+
+    async fn before(&self, _: &HookedCall<'_>) -> Before {
+        if self.before {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Before::Pass
+    }
+
+    async fn after(&self, _: &HookedCall<'_>, _: &Outcome) -> After {
+        if !self.before {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        After::Keep
+    }
+}
+
+#[tokio::test]
+async fn a_gate_that_blocks_its_thread_beyond_its_timeout_lets_nothing_pass() {
+    let world = |before| {
+        World::of(reader("read").answers(&Count::default(), fine())).hook(Blocking { before }).build()
+    };
+    assert_eq!(refused(&world(true).call("read", json!({})).await), (BeforePhase, BlockedByHook));
+    assert!(text(&world(false).call("read", json!({})).await).contains("withheld"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_observer_that_panics_hangs_blocks_or_rewrites_changes_nothing() {
     let odd = [

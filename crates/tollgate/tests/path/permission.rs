@@ -25,8 +25,76 @@ async fn a_tool_may_ask_where_the_rules_allow() {
     let mut world = World::of(tool.answers(&runs, fine())).answers([Answer::Yes]).build();
     assert_eq!(world.call("read", json!({})).await.status(), Status::Ok);
     assert_eq!(world.person.asked()[0]["reason"], "it is a holiday");
-    assert_eq!(refused(&world.call("read", json!({})).await), (Permit, ApprovalRequired));
-    assert_eq!(runs.get(), 1);
+    let settled = world.call("read", json!({})).await;
+    assert_eq!((refused(&settled), runs.get()), ((Permit, ApprovalRequired), 1));
+    let refusal = settled.refusal().unwrap();
+    assert!(refusal.reason.contains("(it is a holiday)"), "{}", refusal.reason);
+    assert_eq!(refusal.rule, None, "the rule that allows does not ask");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_workspace_named_from_the_current_folder_is_that_folder() {
+    let here = std::env::current_dir().unwrap();
+    let cases = [
+        (".", "a.txt", true),
+        ("./src/../src", "a.txt", true),
+        (".", "../a.txt", false),
+        ("src", "../a.txt", false),
+    ];
+    for (folder, path, inside) in cases {
+        let mut world = World::of(reader("read").answers(&Count::default(), fine())).build();
+        world.scope.workspace = Workspace::new(folder);
+        let settled = world.call("read", json!({"path": path})).await;
+        assert_eq!(settled.status() == Status::Ok, inside, "{path} in {folder}");
+        assert!(world.scope.cwd().starts_with(&here));
+    }
+}
+
+#[test]
+fn a_rule_with_a_bracket_that_nothing_opens_is_no_rule() {
+    for text in ["write(./s/**))", "wf(path=a))", "wf(path=a)b)", "shell(git push *))", "host(a.b))"] {
+        let error = Rules::new().deny(text).unwrap_err().to_string();
+        assert!(error.contains("no `(` opens"), "{text}: {error}");
+    }
+    for text in
+        ["read(./a(1).txt)", r"read(./a\).txt)", r#"wf(path="a)")"#, "shell(echo ')')", "wf(/path~[)])"]
+    {
+        assert!(Rules::new().deny(text).is_ok(), "{text}");
+    }
+}
+
+/// Offers nothing, because it fails.
+struct FailsToOffer;
+
+impl Policy for FailsToOffer {
+    fn forbids(&self, _: &Query<'_>) -> Option<Verdict> {
+        None
+    }
+
+    fn decide(&self, _: &Query<'_>) -> Verdict {
+        Verdict::by_default(Decision::Allow, "a test says so")
+    }
+
+    fn offers(&self, _: &tollgate::ToolSpec) -> bool {
+        unreachable!("a bug in the policy")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_or_a_policy_that_fails_when_the_list_is_made_offers_nothing() {
+    let registry = || {
+        Registry::new()
+            .with(
+                reader("t").enabled(|| unreachable!("a bug in the tool")).answers(&Count::default(), fine()),
+            )
+            .unwrap()
+    };
+    let mut world = World::with(registry()).build();
+    world.gate.refresh();
+    assert_eq!(refused(&world.call("t", json!({})).await), (Resolve, NotEnabled));
+    let world = World::of(reader("t").answers(&Count::default(), fine())).policy(FailsToOffer).build();
+    world.gate.refresh();
+    assert_eq!(world.gate.snapshot().offered(None).count(), 0);
 }
 
 #[tokio::test(start_paused = true)]

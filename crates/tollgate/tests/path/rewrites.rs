@@ -38,6 +38,7 @@ async fn a_rewrite_is_judged_again_so_hooks_cannot_smuggle() {
         (json!({"n": 13}), (Check, InvalidValue)),
     ];
     for (smuggled, expected) in cases {
+        let by_hook = expected.0 == Validate;
         let runs = Count::default();
         let tool = reader("read").check(|_, args| match args["n"].as_u64() {
             Some(13) => Err(Refusal::invalid_value("/n", "no luck")),
@@ -48,6 +49,8 @@ async fn a_rewrite_is_judged_again_so_hooks_cannot_smuggle() {
         let mut world = World::of(tool.answers(&runs, fine())).policy(NoSecrets).hook(hook).build();
         let settled = world.call("read", json!({"path": "open"})).await;
         assert_eq!(refused(&settled), expected, "{smuggled}");
+        let reason = &settled.refusal().unwrap().reason;
+        assert_eq!(reason.starts_with("A hook rewrote"), by_hook, "the model is not blamed for it: {reason}");
         assert_eq!(runs.get(), 0);
     }
 }

@@ -1,5 +1,7 @@
 //! Where policy says ask: a person decides about exactly this call, or what a person said of another does.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 
 use super::{
@@ -38,6 +40,7 @@ pub(super) async fn ask(
     }
     let (query, rule) = (invocation.query(cx), verdict.rule);
     let reason = verdict.reason.unwrap_or_else(|| "a rule asks about it".into());
+    let own_reason = (!by_rules).then(|| reason.clone());
     let digest = Digest::of(&query);
     if cx.approvals.take(&digest) {
         return Ok(Permit::by_word("an earlier approval of exactly this call"));
@@ -107,7 +110,7 @@ pub(super) async fn ask(
         Said::Answer(Answer::No(message)) => Err(said_no(rule, message)),
         Said::Answer(Answer::Nobody) => {
             let allow = if by_rules { rules_that_allow(&query) } else { Vec::new() };
-            Err(nobody(query.tool, rule, allow).with_digest(digest))
+            Err(nobody(query.tool, own_reason, rule, allow).with_digest(digest))
         }
     }
 }
@@ -148,9 +151,11 @@ fn said_no(rule: Option<RuleRef>, message: Option<String>) -> Refusal {
     refusal.with_rule(rule)
 }
 
-fn nobody(tool: &ToolSpec, rule: Option<RuleRef>, allow: Vec<String>) -> Refusal {
+/// `own` is why the tool itself asks, where it does.
+fn nobody(tool: &ToolSpec, own: Option<Arc<str>>, rule: Option<RuleRef>, allow: Vec<String>) -> Refusal {
     let tool = &tool.id;
-    let reason = format!("A call of `{tool}` needs a person's yes, and nobody is there to give it.");
+    let why = own.map_or_else(String::new, |why| format!(" ({why})"));
+    let reason = format!("A call of `{tool}` needs a person's yes{why}, and nobody is there to give it.");
     let hint = match &rule {
         Some(rule) => {
             format!("The rule `{}` asks for a person each time; do something else meanwhile.", rule.text)
