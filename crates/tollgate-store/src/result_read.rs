@@ -196,7 +196,8 @@ fn grep(opened: Opened, pattern: &Regex, from: usize) -> Result<String, StoreFau
     })
 }
 
-/// Shows each line with its number until `see` has seen enough. What is no text is shown as far as it can be.
+/// Shows each line with its number until `see` has seen enough. What is no text is shown as far as it can be. The lines of JSON
+/// that is all on one are those of the texts in it, as its preview counts them.
 fn each_line(opened: Opened, mut see: impl FnMut(usize, &str) -> bool) -> Result<(), StoreFault> {
     let mut content = BufReader::with_capacity(128 << 10, opened.content);
     let mut line = Vec::new();
@@ -206,10 +207,14 @@ fn each_line(opened: Opened, mut see: impl FnMut(usize, &str) -> bool) -> Result
         if content.read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
-        number += 1;
         let text = String::from_utf8_lossy(&line);
-        if !see(number, text.trim_end_matches(['\n', '\r'])) {
-            return Ok(());
+        let text = text.trim_end_matches(['\n', '\r']);
+        let packed = number == 0 && text.starts_with(['{', '[']) && content.fill_buf()?.is_empty();
+        for part in text.split(if packed { "\\n" } else { "\n" }) {
+            number += 1;
+            if !see(number, part) {
+                return Ok(());
+            }
         }
     }
 }

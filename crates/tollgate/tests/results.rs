@@ -323,6 +323,21 @@ async fn a_store_that_fails_is_told_and_the_call_still_answered() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_lines_of_a_text_in_json_are_looked_through_too() {
+    let settled =
+        answering(2000, Output::json(json!({"exit_code": 1, "text": log()}))).call("t", json!({})).await;
+    let shown = text(&settled);
+    assert!(shown.contains("characters in 2000 lines"), "{shown}");
+    assert!(
+        shown.contains(
+            "[of those, 2 of 2 lines that look like errors:]\n900: 900: error: the disk is full\n1100:"
+        ),
+        "{shown}"
+    );
+    assert_eq!(offloaded(&settled).lines, 2000);
+}
+
 /// A store that never answers.
 struct Silent;
 

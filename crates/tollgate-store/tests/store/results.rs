@@ -79,6 +79,14 @@ async fn lines_bytes_and_matching_lines_are_read_from_a_kept_result() {
 }
 
 #[tokio::test]
+async fn the_lines_of_a_text_in_json_are_read_as_its_preview_counts_them() {
+    let log: String = (1..=5_000).map(|n| format!("line {n}\n")).collect();
+    let desk = Desk::new(Output::json(json!({"exit_code": 1, "text": log})));
+    assert!(desk.read(json!({"from_line": 4_998, "lines": 2})).await.starts_with("line 4998\nline 4999\n"));
+    assert_eq!(desk.read(json!({"grep": "^line 4998$"})).await, "4998: line 4998\n[1 lines match]");
+}
+
+#[tokio::test]
 async fn a_pointer_leads_into_kept_json_and_says_how_far_it_came() {
     let items: Vec<Value> = (0..500).map(|n| json!({"id": n, "name": format!("n{n}")})).collect();
     let desk = Desk::new(Output::json(json!({"items": items})));

@@ -32,16 +32,19 @@ const LONGEST_ERROR_LINE: usize = 300;
 /// Shortens `whole` to about `limit` characters.
 pub(crate) fn preview_of(whole: &str, limit: usize, kept: &str) -> Preview {
     let chars = whole.chars().count();
-    let lines = whole.lines().count();
-    let head = cut_after(whole, limit * HEAD.0 / HEAD.1);
+    let breaks = breaks_of(whole);
+    let lines = whole.split_terminator(breaks).count();
+    let head = cut_after(whole, limit * HEAD.0 / HEAD.1, breaks);
     let rest = &whole[head.len()..];
-    let tail = cut_before(rest, limit * TAIL.0 / TAIL.1);
+    let tail = cut_before(rest, limit * TAIL.0 / TAIL.1, breaks);
     let middle = &rest[..rest.len() - tail.len()];
 
     let shown = head.chars().count() + tail.chars().count();
     let omitted_chars = chars - shown;
-    let first_hidden = head.matches('\n').count() + 1;
-    let (errors, found, listed) = error_lines(middle, first_hidden, limit * ERRORS.0 / ERRORS.1);
+    // A head that was cut at its break leaves that to the middle.
+    let first_hidden = head.matches(breaks).count() + 1;
+    let (errors, found, listed) =
+        error_lines(middle.split(breaks), first_hidden, limit * ERRORS.0 / ERRORS.1);
 
     let mut text = String::with_capacity(limit + 400);
     let _ = writeln!(
@@ -52,7 +55,7 @@ pub(crate) fn preview_of(whole: &str, limit: usize, kept: &str) -> Preview {
     let _ = write!(
         text,
         "\n[… {omitted_chars} characters in {} lines left out …]\n",
-        middle.matches('\n').count().max(1)
+        middle.matches(breaks).count().max(1)
     );
     if found > 0 {
         let _ = writeln!(text, "[of those, {listed} of {found} lines that look like errors:]");
@@ -108,29 +111,40 @@ fn json_len(value: &serde_json::Value) -> usize {
     }
 }
 
+/// What parts the lines: in JSON on one line, as a command's streams come, they are those of the texts in it.
+fn breaks_of(whole: &str) -> &'static str {
+    let is_json = whole.starts_with(['{', '[']) && !whole.trim_end().contains('\n');
+    if is_json { "\\n" } else { "\n" }
+}
+
 /// The first `chars` characters, ended at a line break where one is near.
-fn cut_after(text: &str, chars: usize) -> &str {
+fn cut_after<'a>(text: &'a str, chars: usize, breaks: &str) -> &'a str {
     let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    match text[..end].rfind('\n') {
+    match text[..end].rfind(breaks) {
         Some(newline) if newline > end / 2 => &text[..newline],
         _ => &text[..end],
     }
 }
 
 /// The last `chars` characters, begun after a line break where one is near.
-fn cut_before(text: &str, chars: usize) -> &str {
+fn cut_before<'a>(text: &'a str, chars: usize, breaks: &str) -> &'a str {
     let start = text.char_indices().rev().nth(chars.saturating_sub(1)).map_or(0, |(at, _)| at);
     let tail = &text[start..];
-    match tail.find('\n') {
-        Some(newline) if newline < tail.len() / 2 => &tail[newline + 1..],
+    match tail.find(breaks) {
+        Some(newline) if newline < tail.len() / 2 => &tail[newline + breaks.len()..],
         _ => tail,
     }
 }
 
 /// Error-looking lines with their numbers, how many there are, and how many fit.
-fn error_lines(text: &str, first: usize, room: usize) -> (String, usize, usize) {
+fn error_lines<'a>(
+    lines: impl Iterator<Item = &'a str>,
+    first: usize,
+    room: usize,
+) -> (String, usize, usize) {
     let (mut shown, mut found, mut listed) = (String::new(), 0, 0);
-    for (offset, line) in text.lines().enumerate() {
+    for (offset, line) in lines.enumerate() {
+        let line = line.trim_end_matches('\r');
         let start = cut_after_exact(line, LONGEST_ERROR_LINE);
         let lower = start.to_lowercase();
         if !SIGNS.iter().any(|sign| lower.contains(sign)) {
