@@ -32,6 +32,9 @@ pub(crate) struct AnswerQuestion {
     /// With always and never: for how long
     #[arg(long = "for", value_name = "LIFETIME", default_value = "session")]
     pub(crate) lifetime: HowLong,
+    /// With always: take a rule that means far more than the call
+    #[arg(long)]
+    pub(crate) confirm_wide: bool,
     #[command(flatten)]
     pub(super) shared: Shared,
 }

@@ -295,3 +295,36 @@ fn an_always_from_elsewhere_is_written_where_it_belongs_or_it_is_said_why_not() 
     assert_eq!(ran.code, Some(2), "a rule of another call is not taken: {ran:?}");
     assert_eq!(waiting(&world).len(), 1, "and the question still waits");
 }
+
+#[test]
+fn a_very_wide_always_is_written_only_when_it_is_confirmed() {
+    let world = World::new();
+    let id = park_write(&world, "one");
+    let answer = |more: &[&str]| world.run(&[&["approvals", "answer", &id][..], more].concat());
+    for rule in ["*", "write(/**)", "write"] {
+        for lifetime in ["user", "project", "session"] {
+            let ran = answer(&["always", "--rule", rule, "--for", lifetime]);
+            assert_eq!(ran.code, Some(2), "{rule} {lifetime}: {ran:?}");
+            assert!(ran.err.contains(&format!("`{rule}`")), "{ran:?}");
+            assert!(ran.err.lines().last().unwrap().contains("--confirm-wide"), "{ran:?}");
+        }
+    }
+    assert_eq!(write(&world, "two").code, Some(4), "nothing was written");
+    assert_eq!(waiting(&world).len(), 1, "and the question still waits");
+    assert_eq!(answer(&["yes", "--confirm-wide"]).code, Some(2), "a yes is never wide");
+    let ran = answer(&["always", "--rule", "*", "--for", "user", "--confirm-wide"]);
+    assert!(ran.code == Some(0) && ran.err.contains("in force: allow *"), "{ran:?}");
+    assert_eq!(write(&world, "two").code, Some(0));
+}
+
+#[test]
+fn a_very_wide_always_is_known_for_one_where_the_tool_itself_is_not_here() {
+    let world = world();
+    let id = park(&world, "{}");
+    for rule in ["*", "send"] {
+        let ran = world.run(&["approvals", "answer", &id, "always", "--rule", rule, "--for", "user"]);
+        assert!(ran.code == Some(2) && ran.err.contains("--confirm-wide"), "{rule}: {ran:?}");
+    }
+    let ran = world.run(&["approvals", "answer", &id, "always", "--rule", "send(n=1)", "--for", "user"]);
+    assert_eq!(ran.code, Some(0), "what else it means nobody can tell here: {ran:?}");
+}

@@ -7,13 +7,15 @@ use std::{
     sync::Arc,
 };
 
+use serde_json::json;
 use tollgate::{
-    Explanation, Foreseen, Proposed, Scope,
-    guard::Workspace,
+    Effects, Explanation, Foreseen, Proposed, Scope, ToolSpec,
+    guard::{Run, Workspace},
     policy::{
-        Confirmed, Grant, Lifetime, NotGranted, Pending, Policy as _, Query, Reply, RuleRef, Stance, fits,
+        Confirmed, Grant, Lifetime, NotGranted, Pending, Policy as _, Query, Reply, RuleRef, Stance, Unfit,
+        fits,
     },
-    tool::{Caller, Route},
+    tool::{Caller, Origin, Route},
 };
 
 use crate::{
@@ -40,18 +42,23 @@ pub(super) enum Lasting {
 pub(super) async fn write(
     reply: &Reply,
     pending: &Pending,
-    shared: &Shared,
-    environment: &Environment,
+    confirmed: Confirmed,
+    (shared, environment): (&Shared, &Environment),
 ) -> Result<Lasting, Fault> {
     let (stance, rules, lifetime) = match reply {
         Reply::Always { rules, lifetime } => (Stance::Grant, rules, *lifetime),
         Reply::Never { rules, lifetime } => (Stance::Deny, rules, *lifetime),
         Reply::Yes | Reply::No { .. } => return Ok(Lasting::Nothing),
     };
+    let unfit = unfit(rules, (stance, confirmed), pending, shared).await;
+    // Whether a session's rule means the call is seen where the call is made; how wide it is a person must know now.
+    let minds = |why: &Unfit| lifetime != Lifetime::Session || matches!(why, Unfit::Wide(_));
+    if let Some((rule, why)) = unfit.filter(|(_, why)| minds(why)) {
+        return Err(not_taken(rule, &why));
+    }
     if lifetime == Lifetime::Session {
         return Ok(Lasting::Nothing);
     }
-    must_mean(rules, stance, pending, shared).await?;
     let config = Config::load(shared, environment, &pending.cwd)?;
     let grant = Grant { rules: rules.clone(), lifetime };
     match config.policy.remember(stance, &grant) {
@@ -93,30 +100,58 @@ pub(super) async fn also_answered<'a>(
     answered
 }
 
-/// A rule that does not mean the call is a mistake, and is not written. Of a tool that is not here nobody can tell.
-async fn must_mean(
-    rules: &[String],
-    stance: Stance,
+/// The first rule that does not mean the call, or far more than it, and why it is not written.
+async fn unfit<'a>(
+    rules: &'a [String],
+    (stance, confirmed): (Stance, Confirmed),
     pending: &Pending,
     shared: &Shared,
-) -> Result<(), Fault> {
-    let Some(world) = world_of(pending, shared).await else { return Ok(()) };
-    let (scope, foreseen) = look(pending, &world).await;
-    let Some(tool) = world.spec(&foreseen.tool) else { return Ok(()) };
-    let query = Query::new(tool, &pending.args, &foreseen.effects, &scope);
-    let unfit =
-        |rule: &String| fits(stance, rule, &query, Confirmed::Yes).err().map(|why| (rule.clone(), why));
-    match rules.iter().find_map(unfit) {
-        None => Ok(()),
-        Some((rule, why)) => Err(Fault::usage(
-            format!(
-                "the rule {:?} is not taken: {}",
-                words::visible(&rule),
-                words::visible(&why.to_string())
-            ),
-            "choose a --reach of `tollgate approvals list`, or correct --rule.",
-        )),
+) -> Option<(&'a str, Unfit)> {
+    let first = |query: &Query<'_>, minds: fn(&Unfit) -> bool| {
+        let unfit = |rule: &'a String| {
+            let why = fits(stance, rule, query, confirmed).err().filter(minds)?;
+            Some((rule.as_str(), why))
+        };
+        rules.iter().find_map(unfit)
+    };
+    if let Some(world) = world_of(pending, shared).await {
+        let (scope, foreseen) = look(pending, &world).await;
+        if let Some(tool) = world.spec(&foreseen.tool) {
+            return first(&Query::new(tool, &pending.args, &foreseen.effects, &scope), |_| true);
+        }
     }
+    // Of a tool that is not here the question itself tells how wide a rule is, and no more.
+    let (tool, effects) = as_asked(pending)?;
+    let scope =
+        Scope::new(Run::new("answer"), Workspace::with_roots(pending.cwd.clone(), pending.roots.clone()));
+    let scope = of_whom(scope, pending);
+    first(&Query::new(&tool, &pending.args, &effects, &scope), |why| matches!(why, Unfit::Wide(_)))
+}
+
+fn not_taken(rule: &str, why: &Unfit) -> Fault {
+    let hint = match why {
+        Unfit::Wide(_) => {
+            "choose a --reach of `tollgate approvals list`, or add --confirm-wide if you mean all of it."
+        }
+        _ => "choose a --reach of `tollgate approvals list`, or correct --rule.",
+    };
+    let (rule, why) = (words::visible(rule), words::visible(&why.to_string()));
+    Fault::usage(format!("the rule {rule:?} is not taken: {why}"), hint)
+}
+
+/// The tool and what its call would do, as far as the question says it; what it leaves out counts as the worst.
+fn as_asked(pending: &Pending) -> Option<(ToolSpec, Effects)> {
+    let server = pending.tool.strip_prefix('@').and_then(|rest| rest.split_once('/'));
+    let name = server.map_or(pending.tool.as_str(), |(_, name)| name);
+    let mut tool = ToolSpec::new(name, "", json!({"type": "object"})).ok()?;
+    if let Some((server, _)) = server {
+        tool.id.origin = Origin::Server(server.into());
+    }
+    let mut effects = Effects::worst();
+    effects.read_only = pending.effects["read_only"] == true;
+    effects.open_world = pending.effects["open_world"] != false;
+    effects.touches = serde_json::from_value(pending.effects["touches"].clone()).unwrap_or_default();
+    Some((tool, effects))
 }
 
 /// The tools and rules of the folders a question is about; `None` where they cannot be read.
@@ -130,10 +165,15 @@ async fn world_of(pending: &Pending, shared: &Shared) -> Option<World> {
 async fn look(pending: &Pending, world: &World) -> (Arc<Scope>, Explanation) {
     let mut scope = (*world.scope).clone();
     scope.workspace = Workspace::with_roots(pending.cwd.clone(), pending.roots.clone());
-    scope.caller = Caller::new(&pending.caller);
-    scope.route = pending.route.as_ref().map(Route::new);
-    let scope = Arc::new(scope);
+    let scope = Arc::new(of_whom(scope, pending));
     let proposed = Proposed::new(&pending.call, servers::label(&pending.tool), &pending.args);
     let foreseen = world.gate.explain(&scope, proposed).await;
     (scope, foreseen)
+}
+
+/// The scope with the question's own caller and route.
+fn of_whom(mut scope: Scope, pending: &Pending) -> Scope {
+    scope.caller = Caller::new(&pending.caller);
+    scope.route = pending.route.as_ref().map(Route::new);
+    scope
 }

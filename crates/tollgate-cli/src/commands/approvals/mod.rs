@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use tollgate::policy::{Desk, Lifetime, NotAnswered, Pending, Reply, RuleRef};
+use tollgate::policy::{Confirmed, Desk, Lifetime, NotAnswered, Pending, Reply, RuleRef};
 use tollgate_store::LazyStore;
 
 use crate::{
@@ -35,7 +35,7 @@ pub(crate) fn run(approvals: &Approvals, shared: &Shared) -> Result<Exit, Fault>
             Approvals::List(_) => list(&waiting, shared),
             Approvals::Answer(answer) => {
                 let reply = reply(answer, &waiting)?;
-                settle(&*desk, &answer.id, reply, &waiting, (shared, &environment)).await
+                settle(&*desk, answer, reply, &waiting, (shared, &environment)).await
             }
         }
     })
@@ -77,10 +77,10 @@ fn named(pending: &Pending) -> Value {
 }
 
 fn reply(answer: &AnswerQuestion, waiting: &[Pending]) -> Result<Reply, Fault> {
-    let further = answer.reach.is_some() || !answer.rule.is_empty();
+    let further = answer.reach.is_some() || !answer.rule.is_empty() || answer.confirm_wide;
     match answer.answer {
         Word::Yes | Word::No if further => Err(Fault::usage(
-            "--reach and --rule go with always and never",
+            "--reach, --rule and --confirm-wide go with always and never",
             "leave them out, or say always or never.",
         )),
         Word::Yes => Ok(Reply::Yes),
@@ -111,14 +111,16 @@ fn rules(answer: &AnswerQuestion, waiting: &[Pending]) -> Result<Vec<String>, Fa
 /// Writes what lasts, answers the question, and every other one that what was written answers.
 async fn settle(
     desk: &dyn Desk,
-    id: &str,
+    answer: &AnswerQuestion,
     reply: Reply,
     waiting: &[Pending],
     (shared, environment): (&Shared, &Environment),
 ) -> Result<Exit, Fault> {
+    let id = answer.id.as_str();
     let is_meant = |pending: &&Pending| pending.id == id || pending.digest.as_str() == id;
+    let confirmed = if answer.confirm_wide { Confirmed::Yes } else { Confirmed::No };
     let lasting = match waiting.iter().find(is_meant) {
-        Some(pending) => lasting::write(&reply, pending, shared, environment).await?,
+        Some(pending) => lasting::write(&reply, pending, confirmed, (shared, environment)).await?,
         // The desk says why there is none.
         None => Lasting::Nothing,
     };
