@@ -108,7 +108,10 @@ impl Models {
 impl ModelRow {
     fn fits(&self, name: &str) -> bool {
         // The same name at somebody else's address is another model, at another price.
-        let has_address = |text: &str| text.contains("@http://") || text.contains("@https://");
+        let has_address = |text: &str| {
+            let text = text.to_ascii_lowercase();
+            text.contains("@http://") || text.contains("@https://")
+        };
         if has_address(name) && !has_address(&self.model) && self.model != "*:*" {
             return false;
         }
@@ -207,6 +210,7 @@ mod tests {
         assert_eq!(models.cost("openai:moon-1", Provider::OpenAiResponses, &usage(1, 1, 0, 0)), None);
         assert!(models.find("chat:gpt-4o").is_some());
         assert_eq!(models.find("chat:gpt-4o@http://localhost:8000/v1"), None);
+        assert_eq!(models.find("chat:gpt-4o@HTTP://localhost:8000/v1"), None);
     }
 
     #[test]

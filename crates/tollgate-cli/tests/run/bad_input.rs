@@ -25,6 +25,8 @@ fn without_a_model_a_key_a_prompt_or_a_session_each_is_told() {
     told(&run(&["--model", "anthropic:x"]), 2, "key");
     told(&run(&["--model", "gpt-5"]), 2, "does not say whose model");
     told(&run(&["--model", "mistral:x"]), 2, "is no provider");
+    told(&run(&["--model", "chat:qwen3@localhost:11434/v1"]), 2, "is no address");
+    told(&run(&["--model", "chat:qwen3@http://"]), 2, "is no address");
     told(&run(&["--model", "cassette:absent.jsonl"]), 2, "absent.jsonl");
     told(&run(&["--continue"]), 2, "no session has worked in");
     told(&run(&["--resume", "s123"]), 2, "there is no session");
