@@ -132,7 +132,8 @@ impl World {
     }
 }
 
-fn named<'a>(registry: &'a Registry, label: &str) -> Option<&'a ToolSpec> {
+/// The tool of a registry that goes by this name.
+pub(crate) fn named<'a>(registry: &'a Registry, label: &str) -> Option<&'a ToolSpec> {
     registry.specs().find(|spec| match &spec.id.origin {
         Origin::Builtin => spec.name() == label || spec.aliases.iter().any(|alias| alias.as_str() == label),
         Origin::Server(server) => spec.name() == label || format!("{server}__{}", spec.name()) == label,

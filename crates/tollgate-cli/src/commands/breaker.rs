@@ -5,34 +5,72 @@ use tollgate::{
     guard::{Breaker, BreakerKey},
     tool::Route,
 };
+use tollgate_store::{Store, StoreError};
 
 use crate::{
     args::{BreakerCommand, Shared},
     exit::{Exit, Fault},
     mocks::Loaded,
-    store, words,
+    store, words, world,
 };
 
 pub(crate) fn run(command: &BreakerCommand, shared: &Shared) -> Result<Exit, Fault> {
-    let (what, opens) = match command {
-        BreakerCommand::List(_) => return list_all(shared),
-        BreakerCommand::Open(of) => (&of.what, true),
-        BreakerCommand::Reset(of) => (&of.what, false),
-    };
-    let key = key(what)?;
-    let shown = words::visible(&key.to_string());
-    let store = if opens { store::open_or_make() } else { store::open() }?;
-    let done = if opens { store.open_breaker(key.clone()) } else { store.reset_breaker(key.clone()) };
+    match command {
+        BreakerCommand::List(_) => list_all(shared),
+        BreakerCommand::Open(of) => open(&of.what, shared),
+        BreakerCommand::Reset(of) => reset(&of.what, shared),
+    }
+}
+
+fn open(what: &str, shared: &Shared) -> Result<Exit, Fault> {
+    let given = key(what)?;
+    let tools = Loaded::definitions(&shared.mocks).ok();
+    let key = meant(&given, tools.as_ref());
+    let store = store::open_or_make()?;
+    let done = store.open_breaker(key.clone());
     store.close();
     done.map_err(|error| store::fault(&error))?;
-    if opens {
-        let what = words::visible(what);
-        words::talk(&format!("open: {shown} is not called until `tollgate breaker reset {what}`."));
-        tell_unknown(&key, shared);
-    } else {
-        words::talk(&format!("closed: {shown}."));
+    let (shown, typed) = (words::visible(&key.to_string()), words::visible(&typed(&key)));
+    words::talk(&format!("open: {shown} is not called until `tollgate breaker reset {typed}`."));
+    if let Some(tools) = &tools {
+        tell_unknown(&key, tools);
     }
     Ok(Exit::Done)
+}
+
+fn reset(what: &str, shared: &Shared) -> Result<Exit, Fault> {
+    let given = key(what)?;
+    let key = meant(&given, Loaded::definitions(&shared.mocks).ok().as_ref());
+    let store = store::open()?;
+    let done = close(&store, &[given, key.clone()]);
+    store.close();
+    let shown = words::visible(&key.to_string());
+    if done.map_err(|error| store::fault(&error))? {
+        words::talk(&format!("closed: {shown}."));
+    } else {
+        words::talk(&format!("note: {shown} was not open and had not failed; nothing changed."));
+        words::talk("hint: `tollgate breaker list` shows which there are.");
+    }
+    Ok(Exit::Done)
+}
+
+/// Closes those of these that are there, and says whether any was.
+fn close(store: &Store, keys: &[BreakerKey]) -> Result<bool, StoreError> {
+    let there = store.breakers()?;
+    let there = there.iter().map(|breaker| &breaker.key).filter(|key| keys.contains(key));
+    let mut any = false;
+    for key in there {
+        store.reset_breaker(key.clone())?;
+        any = true;
+    }
+    Ok(any)
+}
+
+/// The breaker that counts: a tool's is under its own name, and its other names mean the same, as in rules.
+fn meant(key: &BreakerKey, tools: Option<&Loaded>) -> BreakerKey {
+    let BreakerKey::Tool(name) = key else { return key.clone() };
+    let known = tools.and_then(|tools| world::named(&tools.registry, name));
+    known.map_or_else(|| key.clone(), |spec| BreakerKey::Tool(spec.id.to_string().into()))
 }
 
 fn list_all(shared: &Shared) -> Result<Exit, Fault> {
@@ -82,6 +120,11 @@ fn typed(key: &BreakerKey) -> String {
 }
 
 fn key(what: &str) -> Result<BreakerKey, Fault> {
+    let name = what.split_once(':').map_or(what, |(_, name)| name);
+    if name.trim().is_empty() {
+        let hint = "name a tool, or write server:NAME, capability:NAME or route:NAME.";
+        return Err(Fault::usage(format!("{what:?} names nothing that has a breaker"), hint));
+    }
     Ok(match what.split_once(':') {
         Some(("capability", name)) => BreakerKey::Capability(name.into()),
         Some(("server", name)) => BreakerKey::Server(name.into()),
@@ -97,9 +140,9 @@ fn key(what: &str) -> Result<BreakerKey, Fault> {
 
 /// A slip of the pen must not look like a stop. Told afterwards, and only where the tools can be read: nothing keeps a
 /// stop from being made.
-fn tell_unknown(key: &BreakerKey, shared: &Shared) {
-    let (BreakerKey::Tool(name), Ok(loaded)) = (key, Loaded::definitions(&shared.mocks)) else { return };
-    if loaded.registry.specs().any(|spec| *spec.id.to_string() == **name) {
+fn tell_unknown(key: &BreakerKey, tools: &Loaded) {
+    let BreakerKey::Tool(name) = key else { return };
+    if tools.registry.specs().any(|spec| *spec.id.to_string() == **name) {
         return;
     }
     words::talk(&format!(

@@ -185,8 +185,15 @@ fn a_breaker_opened_by_hand_or_by_failures_holds_in_the_next_process_until_it_is
         "no file keeps a stop from being made: {slip:?}"
     );
     assert!(world.run(&["breaker", "open", "pya"]).err.contains("no tool of this program"), "a slip is told");
-    assert_eq!(world.run(&["breaker", "reset", "pya"]).code, Some(0));
-    assert_eq!(world.run(&["breaker", "open", "bogus:pay"]).code, Some(2));
+    assert!(world.run(&["breaker", "reset", "pya"]).err.starts_with("closed: "));
+    let again = world.run(&["breaker", "reset", "tool:pya"]);
+    assert!(again.code == Some(0) && again.err.starts_with("note: tool `pya` was not open"), "{again:?}");
+    for what in ["bogus:pay", "", " ", "tool:", "route:"] {
+        for word in ["open", "reset"] {
+            let ran = world.run(&["breaker", word, what]);
+            assert!(ran.code == Some(2) && ran.err.contains("hint: "), "{what:?} {ran:?}");
+        }
+    }
     let refused = world.allowed(&["call", "pay", "--json"]);
     assert_eq!(refused.status(), ("refused".to_owned(), "circuit_open".to_owned()), "{refused:?}");
     assert!(world.run(&["breaker", "list"]).out.contains("tool `pay`  open"));
@@ -198,6 +205,22 @@ fn a_breaker_opened_by_hand_or_by_failures_holds_in_the_next_process_until_it_is
     let refused = world.allowed(&["call", "sick", "--json"]);
     assert_eq!(refused.status().1, "circuit_open", "{refused:?}");
     assert_eq!(world.run(&["breaker", "list", "--json"]).json()["failures"], 5);
+}
+
+#[test]
+fn a_breaker_is_opened_and_reset_by_any_name_of_its_tool() {
+    let world = World::new();
+    let call = || {
+        let mut call =
+            world.command(&["call", "shell", r#"{"command": "true"}"#, "--allow", "shell", "--json"]);
+        crate::world::Ran::from(call.env("PATH", "/usr/bin:/bin").output().unwrap())
+    };
+    assert_eq!(call().code, Some(0));
+    let ran = world.run(&["breaker", "open", "bash"]);
+    assert!(ran.code == Some(0) && ran.err.contains("tool `shell` is not called"), "{ran:?}");
+    assert_eq!(call().status().1, "circuit_open");
+    assert!(world.run(&["breaker", "reset", "bash"]).err.starts_with("closed: tool `shell`"));
+    assert_eq!(call().code, Some(0));
 }
 
 #[test]
