@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::{ValueEnum, builder::NonEmptyStringValueParser};
 use tollgate::schema::Provider;
 
 use super::Shared;
@@ -18,7 +18,8 @@ pub(crate) struct Call {
     #[arg(long, default_value = "call_1")]
     pub(crate) id: String,
     /// A key under which the call takes effect at most once
-    #[arg(long, value_name = "KEY")]
+    // An empty one would be a real key, shared by every call whose variable was not set.
+    #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) idempotency_key: Option<String>,
     /// What happens to the call, as JSON on stderr, one event a line
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::{ValueEnum, builder::NonEmptyStringValueParser};
 
 /// What to do with a question when nobody is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,10 +47,10 @@ pub(crate) struct Shared {
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
     /// The route: only its tools are exposed
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) route: Option<String>,
     /// Who proposes the call
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) caller: Option<String>,
     /// Where results are kept that are too long for a model
     #[arg(long, value_name = "DIR")]

@@ -138,3 +138,15 @@ fn a_person_who_slips_is_told_what_to_type_next() {
         assert!(ran.err.contains(said), "{args:?}: {ran:?}");
     }
 }
+
+#[test]
+fn an_empty_key_caller_or_route_is_a_mistake_and_shared_with_nobody() {
+    let world = World::with(&tools(&[("pay", json!({}))]));
+    for option in ["--idempotency-key", "--caller", "--route"] {
+        for call in [&["call", "pay", option, ""][..], &["call", "pay", &format!("{option}=")]] {
+            let ran = world.allowed(call);
+            assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{call:?} {ran:?}");
+            assert!(ran.err.contains(option) && ran.err.contains("\nhint: "), "{ran:?}");
+        }
+    }
+}
