@@ -16,6 +16,9 @@ use crate::{exit::Fault, world::World};
 /// Tells how a call ended.
 pub(crate) fn answer(settled: &Settled, world: &World) -> Result<(), Fault> {
     let place = format!("{}: {}", settled.phase.title(), visible(&settled.tool));
+    if settled.replayed {
+        talk("note: replayed: this is the answer of an earlier call under the same key; nothing ran now.");
+    }
     match &settled.outcome {
         Outcome::Ok(output) => {
             for item in &output.items {

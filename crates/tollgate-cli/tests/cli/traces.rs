@@ -46,6 +46,11 @@ fn the_same_key_counts_once_from_process_to_process() {
     let two = world.allowed(&[&["call", "pay", r#"{"n":1}"#][..], &key].concat()).json();
     assert_eq!((&one["replayed"], &two["replayed"]), (&Value::Null, &json!(true)));
     assert_eq!(one["output"], two["output"]);
+    let told = world.allowed(&["call", "pay", r#"{"n":1}"#, "--idempotency-key", "k"]);
+    let note = "note: replayed: this is the answer of an earlier call under the same key; nothing ran now.\n";
+    assert_eq!((told.code, told.err.as_str()), (Some(0), note), "a person is told, too: {told:?}");
+    let first = world.allowed(&["call", "pay", r#"{"n":1}"#, "--idempotency-key", "other"]);
+    assert_eq!(first.err, "", "{first:?}");
     let other = world.allowed(&[&["call", "pay", r#"{"n":2}"#][..], &key].concat());
     assert_eq!((other.code, &other.json()["code"]), (Some(3), &json!("idempotency_conflict")));
 }
