@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use tollgate::policy::{
     Layer, Layers, Protection, Rule,
-    config::{BadConfig, FILE_NAME, Loaded, Sources},
+    config::{BadConfig, FILE_NAME, Loaded, LoadedFile, Sources},
 };
 
 use crate::{
     args::{Environment, Shared},
     exit::Fault,
-    run::settings::SECTIONS,
+    hooks,
+    run::settings::{SECTIONS, Settings},
+    sandbox, servers,
     world::given_rules,
 };
 
@@ -25,8 +27,21 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Reads every file and every flag, or says which one is wrong.
+    /// Reads every file, all of it, and every flag, or says which one is wrong. A section this command does not use is
+    /// read as strictly: whoever has mistyped it hears of it now, and not once it should have held.
     pub(crate) fn load(shared: &Shared, environment: &Environment, working: &Path) -> Result<Self, Fault> {
+        let config = Self::rules(shared, environment, working)?;
+        for LoadedFile { path, file, .. } in &config.loaded.files {
+            hooks::of_file(path, file)?;
+            sandbox::of_file(path, file, environment.home.as_deref())?;
+            Settings::of_file(path, file)?;
+            servers::of_file(path, file, environment)?;
+        }
+        Ok(config)
+    }
+
+    /// The same without a look at the other sections, for whoever reads each by itself.
+    pub(crate) fn rules(shared: &Shared, environment: &Environment, working: &Path) -> Result<Self, Fault> {
         let sources = sources(shared, environment, working);
         let loaded = sources.load().map_err(unusable)?;
         let rules = loaded.rules.iter().cloned().chain(flags(shared, environment)?).collect();

@@ -370,3 +370,29 @@ fn a_deny_is_not_side_stepped_by_a_word_over_two_lines_or_by_words_that_are_file
         assert_ne!(ran.json()["decision"], "allow", "{command:?} under {rule}: {ran:?}");
     }
 }
+
+#[test]
+fn every_section_of_a_file_is_read_strictly_by_every_command_that_reads_it() {
+    for text in [
+        "[run]\nmax_turnz = 1\n",
+        "[roles.scout]\nbogus = 1\n",
+        "[[hook]]\nbogus = 1\n",
+        "[sandbox]\nbogus = 1\n",
+        "[mcp.servers.x]\ncommand = \"/bin/true\"\nbogus = 1\n",
+        "[policy]\nbogus = 1\n",
+    ] {
+        let world = World::with(&tools(&[("read", json!({}))]));
+        world.file("tollgate.toml", text);
+        for command in [
+            &["call", "read"][..],
+            &["explain", "read"],
+            &["tools", "list"],
+            &["policy", "show"],
+            &["policy", "lint"],
+        ] {
+            let ran = world.on_mocks(command);
+            assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{text} {command:?} {ran:?}");
+            assert!(ran.err.contains("tollgate.toml:") && ran.err.contains("\nhint: "), "{text} {ran:?}");
+        }
+    }
+}
