@@ -227,3 +227,29 @@ fn servers_are_listed_with_what_keeps_them_from_starting_and_none_is_started() {
     assert!(listed.err.contains("the server gone: its program"), "{listed:?}");
     assert!(!started.exists(), "nothing is started to be looked at");
 }
+
+#[test]
+fn doctor_finds_what_keeps_calls_from_being_made() {
+    let json = |text: &str| (".mcp.json", text.to_owned());
+    let toml = |text: &str| ("tollgate.toml", text.to_owned());
+    for (name, text) in [
+        toml("[mcp.servers.x]\ncommand = \"/bin/true\"\nbogus = 1\n"),
+        json("{\"mcpServers\": "),
+        json("[]"),
+        toml("[run]\nbogus = 1\n"),
+    ] {
+        let world = World::new();
+        assert_eq!(world.run(&["doctor"]).code, Some(0));
+        world.file(name, &text);
+        world.file("a.txt", "");
+        let call = world.run(&["call", "@x/tool"]);
+        assert!(call.code == Some(2) && call.err.contains(name), "{text}: {call:?}");
+        let doctor = world.run(&["doctor", "--json"]);
+        let report = doctor.json();
+        assert_eq!((doctor.code, &report["ok"]), (Some(1), &json!(false)), "{text}: {report}");
+        let broken = report["broken"].as_array().unwrap();
+        assert_eq!(broken.len(), 1, "{text}: {broken:?}");
+        let reason = broken[0]["reason"].as_str().unwrap();
+        assert!(call.err.contains(reason), "{text}: {reason} {call:?}");
+    }
+}

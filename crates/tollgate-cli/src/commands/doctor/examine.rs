@@ -83,9 +83,13 @@ pub(super) fn examine(shared: &Shared, environment: &Environment) -> Report {
     if hooks.iter().any(|hook| hook.state == HookState::Inert) {
         advice.push("hooks of the project do nothing: read its file, then `tollgate trust`.".to_owned());
     }
-    // What is wrong with a file was noted above; its servers do not start.
-    let servers = servers(shared, environment).unwrap_or_default();
     let runs = Settings::load(&files).map_err(|fault| broken.push(fault.into())).unwrap_or_default();
+    let servers = servers(shared, environment).map_err(|fault| {
+        // What keeps servers from being looked at may be what was noted above.
+        if !broken.iter().any(|known| known.what == fault.message) {
+            broken.push(fault.into());
+        }
+    });
     let keys: Vec<_> = set_keys(environment).collect();
     if keys.is_empty() && runs.model.is_none() && environment.variable("TOLLGATE_MODEL").is_none() {
         advice.push(
@@ -109,7 +113,7 @@ pub(super) fn examine(shared: &Shared, environment: &Environment) -> Report {
         config,
         rules,
         hooks,
-        servers,
+        servers: servers.unwrap_or_default(),
         keys,
         inert: runs.inert,
         asking: if approver::Asking::new(shared.on_ask, None).is_interactive() {
@@ -125,7 +129,7 @@ pub(super) fn examine(shared: &Shared, environment: &Environment) -> Report {
 /// The MCP servers, of which none is started.
 fn servers(shared: &Shared, environment: &Environment) -> Result<Vec<ServerState>, Fault> {
     let scope = world::scope(shared, environment)?;
-    let config = config::Config::load(shared, environment, scope.cwd())?;
+    let config = config::Config::rules(shared, environment, scope.cwd())?;
     Ok(states(&Servers::load(shared, &config, &scope)?, environment))
 }
 
