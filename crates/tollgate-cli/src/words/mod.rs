@@ -62,8 +62,11 @@ pub(crate) fn inert(config: &Config) {
 /// How many tools that were set aside are named one by one.
 const NAMED: usize = 10;
 
-/// Names the tools that could not be used.
+/// Names the tools that could not be used, and what of the others counts for nothing.
 pub(crate) fn set_aside(loaded: &Loaded) {
+    for (file, note) in loaded.notes().take(NAMED) {
+        talk(&format!("note: {}: {}", file.display(), visible(note)));
+    }
     for (file, aside) in loaded.set_aside().take(NAMED) {
         talk(&format!("note: set aside from {}: {}", file.display(), visible(&aside.to_string())));
     }

@@ -120,3 +120,61 @@ fn ten_thousand_tools_are_no_burden() {
     let ran = world.allowed(&["call", "tool_x9999", "{}"]);
     assert!(ran.err.contains("did you mean `tool_9999`?"), "{ran:?}");
 }
+
+#[test]
+fn what_a_file_says_in_vain_is_told_and_no_tool_is_lost_to_it() {
+    let pay = json!({"name": "pay", "description": 5, "input_schema": {"type": "object"},
+        "effects": {"readonly": true, "idempotent": true, "cost": 1}});
+    let file = json!({"routes": {"r": ["pay", "payy", "other", "@files/read"]}, "tools": [pay]});
+    let world = World::with(&file);
+    world.file(
+        "more.json",
+        tools(&[("other", json!({})), ("read", json!({"origin": "mcp:files"}))]).to_string(),
+    );
+    let ran = world.on_mocks(&["call", "pay", "--allow", "*", "--mocks", "more.json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(
+        ran.err,
+        "note: mocks.json: pay: its `description` is no text and counts as none\n\
+         note: mocks.json: pay: `effects` has nothing called `readonly`; did you mean `read_only`?\n\
+         note: mocks.json: pay: `effects` has nothing called `cost`\n\
+         note: mocks.json: the route `r` names `payy`, which no mocks file has\n"
+    );
+    let advice = world.on_mocks(&["doctor", "--json", "--mocks", "more.json"]).json()["advice"].clone();
+    assert!(advice.to_string().contains("mocks.json: pay: `effects` has nothing called `cost`."), "{advice}");
+    let wrapped = json!({"result": {"tools": [{"name": "pay", "inputSchema": {"type": "object"}, "effects": {"x": 1}}]}});
+    world.file("mocks.json", wrapped.to_string());
+    assert!(world.on_mocks(&["explain", "pay"]).err.contains("nothing called `x`"));
+    world.file(
+        "mocks.json",
+        json!([{"type": "function", "function": {"name": "pay", "description": []}}]).to_string(),
+    );
+    assert!(world.on_mocks(&["tools", "list"]).err.contains("`description` is no text"));
+}
+
+#[test]
+fn the_example_of_the_docs_does_what_they_say() {
+    let page = include_str!("../../../../docs/mocks.md");
+    let block = |after: &str| {
+        let (_, rest) = page.split_once(after).unwrap();
+        let (block, _) = rest.split_once("\n```").unwrap();
+        block.to_owned()
+    };
+    let world = World::new();
+    world.file("mocks.json", block("```json\n"));
+    let ran = world.on_mocks(&["tools", "list", "--json"]);
+    assert_eq!((ran.code, ran.err.as_str(), ran.lines().len()), (Some(0), "", 6), "{ran:?}");
+    // Each line is a command, `#`, and what it answers.
+    for line in block("```sh\n").lines() {
+        let (command, told) = line.split_once(" # ").unwrap();
+        let command = command.trim().strip_prefix("tollgate ").unwrap();
+        let words: Vec<_> = command.splitn(3, ' ').map(|word| word.trim_matches('\'')).collect();
+        let ran = world.allowed(&words);
+        let said = format!("{}{}", ran.out, ran.err);
+        let (code, told) = told.split_once(": ").unwrap();
+        assert_eq!(ran.code.map(|code| code.to_string()).as_deref(), Some(code), "{line} {ran:?}");
+        assert!(said.contains(told), "{line} {ran:?}");
+    }
+    let routed = world.allowed(&["call", "deploy", "{}", "--route", "reading", "--json"]);
+    assert_eq!(routed.status().1, "not_disclosed", "{routed:?}");
+}

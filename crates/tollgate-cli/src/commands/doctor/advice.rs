@@ -24,6 +24,7 @@ pub(super) fn advice(
     if loaded.set_aside().next().is_some() {
         advice.push("put right what was set aside: until then those tools do not exist.".to_owned());
     }
+    advice.extend(loaded.notes().map(|(file, note)| format!("{}: {note}.", file.display())));
     let defined = |route: &String| loaded.files.iter().any(|file| file.routes.contains(route));
     for route in shared.route.iter().filter(|route| !defined(route)) {
         advice.push(format!("no file defines the route {route}, so that it exposes nothing: correct it."));

@@ -33,10 +33,7 @@ pub(super) fn examine(shared: &Shared, environment: &Environment) -> Report {
     let flags = config::flags(shared, environment).map_err(&mut note).unwrap_or_default();
     let files = config::sources(shared, environment, &world::working_folder(&roots)).load();
     let files = files.map_err(|bad| note(config::unusable(bad))).unwrap_or_default();
-    let parsed = shared
-        .mocks
-        .iter()
-        .filter_map(|path| mocks::open(path).map(|mocks| (path.clone(), mocks)).map_err(&mut note).ok());
+    let parsed = shared.mocks.iter().filter_map(|path| mocks::open(path).map_err(&mut note).ok());
     let parsed: Vec<_> = parsed.collect();
     let loaded = if shared.mocks.is_empty() {
         Loaded::definitions(&[]).map_err(&mut note).unwrap_or_default()

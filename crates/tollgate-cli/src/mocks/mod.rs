@@ -18,6 +18,10 @@ use crate::{
     exit::Fault,
 };
 
+mod odd;
+
+use odd::{Said, is_named};
+
 /// The tools of all files.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
@@ -34,6 +38,15 @@ pub(crate) struct File {
     pub(crate) tools: usize,
     pub(crate) routes: Vec<String>,
     pub(crate) set_aside: Vec<SetAside>,
+    /// What it says in vain.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A file that was read.
+pub(crate) struct Opened {
+    path: PathBuf,
+    mocks: Mocks,
+    said: Said,
 }
 
 /// Which tools a command needs. Schemas of others are not compiled.
@@ -56,8 +69,7 @@ impl Loaded {
         if paths.is_empty() {
             return Ok(Self { registry: builtins::registry(wanted, held)?, ..Self::default() });
         }
-        let files =
-            paths.iter().map(|path| Ok((path.clone(), open(path)?))).collect::<Result<Vec<_>, _>>()?;
+        let files = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self::of(files, wanted))
     }
 
@@ -67,15 +79,23 @@ impl Loaded {
     }
 
     /// Registers what was parsed.
-    pub(crate) fn of(mut files: Vec<(PathBuf, Mocks)>, wanted: Wanted<'_>) -> Self {
+    pub(crate) fn of(files: Vec<Opened>, wanted: Wanted<'_>) -> Self {
+        let mut said = Vec::new();
+        let mut parsed = Vec::new();
+        for Opened { path, mocks, said: one } in files {
+            said.push(one);
+            parsed.push((path, mocks));
+        }
+        let has = |tool: &str| parsed.iter().any(|(_, mocks)| is_named(mocks, tool));
+        let notes: Vec<_> = said.into_iter().map(|said| said.notes(has)).collect();
         if let Wanted::Tool(name) = wanted
-            && files.iter().any(|(_, mocks)| mocks.answers_to(name))
+            && parsed.iter().any(|(_, mocks)| mocks.answers_to(name))
         {
-            files = files.into_iter().map(|(path, mocks)| (path, mocks.only(name))).collect();
+            parsed = parsed.into_iter().map(|(path, mocks)| (path, mocks.only(name))).collect();
         }
         // A name nobody has: all names are needed, to say which one is near.
         let mut loaded = Self::default();
-        for (path, mocks) in files {
+        for ((path, mocks), notes) in parsed.into_iter().zip(notes) {
             let before = loaded.registry.specs().count();
             let routes = mocks.routes().map(ToString::to_string).collect();
             for (label, declared) in mocks.declared() {
@@ -84,7 +104,7 @@ impl Loaded {
             let (registry, set_aside) = mocks.register(loaded.registry);
             let tools = registry.specs().count() - before;
             loaded.registry = registry;
-            loaded.files.push(File { path, tools, routes, set_aside });
+            loaded.files.push(File { path, tools, routes, set_aside, notes });
         }
         loaded
     }
@@ -94,6 +114,11 @@ impl Loaded {
         self.registry.specs().next().is_none()
     }
 
+    /// Everything that was said in vain, with its file.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.files.iter().flat_map(|file| file.notes.iter().map(|note| (file.path.as_path(), note.as_str())))
+    }
+
     /// Everything that was set aside, with its file.
     pub(crate) fn set_aside(&self) -> impl Iterator<Item = (&Path, &SetAside)> {
         self.files.iter().flat_map(|file| file.set_aside.iter().map(|aside| (file.path.as_path(), aside)))
@@ -101,7 +126,7 @@ impl Loaded {
 }
 
 /// Reads and parses one file.
-pub(crate) fn open(path: &Path) -> Result<Mocks, Fault> {
+pub(crate) fn open(path: &Path) -> Result<Opened, Fault> {
     let shown = path.display();
     let read = std::fs::File::open(path).and_then(|file| {
         let mut bytes = Vec::new();
@@ -120,9 +145,10 @@ pub(crate) fn open(path: &Path) -> Result<Mocks, Fault> {
         let hint = "save it as UTF-8.";
         Fault::usage(format!("the mocks file {shown} is not UTF-8 text, at byte {at}"), hint)
     })?;
-    Mocks::parse(&text).map_err(|error| {
+    let mocks = Mocks::parse(&text).map_err(|error| {
         let hint = "a mocks file is {\"tools\": [{\"name\": …, \"input_schema\": {…}}]}, a `tools/list` reply, \
-                    or a provider's `tools` array.";
+                    or a provider's `tools` array; docs/mocks.md has every key.";
         Fault::usage(format!("the mocks file {shown} cannot be used: {error}"), hint)
-    })
+    })?;
+    Ok(Opened { path: path.to_owned(), said: Said::look(&text), mocks })
 }
