@@ -22,7 +22,7 @@ pub(crate) fn run(undo: &Undo, shared: &Shared) -> Result<Exit, Fault> {
         .undo(&scope, &undo.paths, undo.count, how)
         .map_err(|error| Fault::machine("reading the journal of changes", &error))?;
     for step in &steps {
-        if shared.json { words::data(&as_json(step))? } else { tell(step, how)? }
+        if shared.json { words::data(&as_json(step, how))? } else { tell(step, how)? }
     }
     if steps.is_empty() {
         words::talk("note: no change of the tools is there to take back in these roots.");
@@ -52,7 +52,7 @@ fn tell(step: &Step, how: How) -> Result<(), Fault> {
     Ok(())
 }
 
-fn as_json(step: &Step) -> String {
+fn as_json(step: &Step, how: How) -> String {
     let (done, why) = match &step.done {
         Done::Restored => ("restored", None),
         Done::Removed => ("removed", None),
@@ -62,5 +62,9 @@ fn as_json(step: &Step) -> String {
     };
     let path = step.entry.change.path().display().to_string();
     let entry = &step.entry;
-    words::json(&json!({"path": path, "done": done, "reason": why, "diff": step.diff, "change": entry}))
+    let mut line = json!({"path": path, "done": done, "reason": why, "diff": step.diff, "change": entry});
+    if how == How::Preview {
+        line["preview"] = true.into();
+    }
+    words::json(&line)
 }

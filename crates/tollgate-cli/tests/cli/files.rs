@@ -26,9 +26,12 @@ fn what_was_written_is_previewed_and_taken_back() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.contains("-two\n+one\n") && ran.err.contains("would be restored"), "{ran:?}");
     let content = || std::fs::read_to_string(world.path().join("a.txt")).unwrap();
+    let ran = world.run(&["undo", "--preview", "--json"]);
+    assert_eq!((&ran.json()["done"], &ran.json()["preview"]), (&json!("restored"), &json!(true)), "{ran:?}");
     assert_eq!(content(), "two\n");
     let ran = world.run(&["undo", "--json"]);
     assert_eq!((ran.code, &ran.json()["done"]), (Some(0), &json!("restored")), "{ran:?}");
+    assert!(ran.json().get("preview").is_none(), "{ran:?}");
     assert_eq!(content(), "one\n");
     let ran = world.run(&["undo"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""));
