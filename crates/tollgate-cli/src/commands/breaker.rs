@@ -30,8 +30,10 @@ fn open(what: &str, shared: &Shared) -> Result<Exit, Fault> {
     let done = store.open_breaker(key.clone());
     store.close();
     done.map_err(|error| store::fault(&error))?;
-    let (shown, typed) = (words::visible(&key.to_string()), words::visible(&typed(&key)));
-    words::talk(&format!("open: {shown} is not called until `tollgate breaker reset {typed}`."));
+    let (shown, typed) = (words::visible(&key.to_string()), typed(&key));
+    let line =
+        format!("open: {shown} is not called until `tollgate breaker reset {}`.", words::visible(&typed));
+    words::done(shared, &line, &json!({"breaker": typed, "done": "opened"}))?;
     if let Some(tools) = &tools {
         tell_unknown(&key, tools);
     }
@@ -45,12 +47,13 @@ fn reset(what: &str, shared: &Shared) -> Result<Exit, Fault> {
     let done = close(&store, &[given, key.clone()]);
     store.close();
     let shown = words::visible(&key.to_string());
-    if done.map_err(|error| store::fault(&error))? {
-        words::talk(&format!("closed: {shown}."));
+    let (done, line) = if done.map_err(|error| store::fault(&error))? {
+        ("closed", format!("closed: {shown}."))
     } else {
-        words::talk(&format!("note: {shown} was not open and had not failed; nothing changed."));
-        words::talk("hint: `tollgate breaker list` shows which there are.");
-    }
+        let list = "hint: `tollgate breaker list` shows which there are.";
+        ("nothing_to_do", format!("note: {shown} was not open and had not failed; nothing changed.\n{list}"))
+    };
+    words::done(shared, &line, &json!({"breaker": typed(&key), "done": done}))?;
     Ok(Exit::Done)
 }
 

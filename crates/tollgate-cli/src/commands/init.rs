@@ -3,6 +3,7 @@
 
 use std::{fmt::Write as _, path::Path};
 
+use serde_json::json;
 use tollgate::policy::config::FILE_NAME;
 
 use crate::{
@@ -31,11 +32,12 @@ const SERVERS: [&str; 5] =
 pub(crate) fn run(init: &Init, shared: &Shared) -> Result<Exit, Fault> {
     let folder = world::working_folder(&world::roots(shared)?);
     let text = text(&folder);
+    let file = folder.join(FILE_NAME);
+    let told = |done| json!({"file": file, "done": done, "text": text});
     if init.print {
-        words::data(&text)?;
+        words::data(&if shared.json { words::json(&told("printed")) } else { text })?;
         return Ok(Exit::Done);
     }
-    let file = folder.join(FILE_NAME);
     let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&file);
     let written = made.and_then(|mut open| std::io::Write::write_all(&mut open, text.as_bytes()));
     match written {
@@ -46,10 +48,11 @@ pub(crate) fn run(init: &Init, shared: &Shared) -> Result<Exit, Fault> {
         }
         Err(error) => return Err(Fault::machine("writing tollgate.toml", &error)),
     }
-    words::talk(&format!(
+    let line = format!(
         "wrote {}: read it, change it, then `tollgate trust` puts what it allows in force.",
         file.display()
-    ));
+    );
+    words::done(shared, &line, &told("written"))?;
     Ok(Exit::Done)
 }
 

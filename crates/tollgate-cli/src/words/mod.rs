@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use tollgate::policy::config::Trust;
 
-use crate::{config::Config, exit::Fault, mocks::Loaded};
+use crate::{args::Shared, config::Config, exit::Fault, mocks::Loaded};
 
 mod visible;
 mod names;
@@ -34,6 +34,15 @@ pub(crate) fn data(text: &str) -> Result<(), Fault> {
 /// Says one thing on stderr. When nobody listens there, there is nobody to tell that to.
 pub(crate) fn talk(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// What a command has done, for whoever reads: words on stderr for a person, an object on stdout for a program.
+pub(crate) fn done(shared: &Shared, line: &str, object: &impl Serialize) -> Result<(), Fault> {
+    if shared.json {
+        return data(&json(object));
+    }
+    talk(line);
+    Ok(())
 }
 
 /// One object on one line.

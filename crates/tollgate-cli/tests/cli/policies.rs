@@ -396,3 +396,34 @@ fn every_section_of_a_file_is_read_strictly_by_every_command_that_reads_it() {
         }
     }
 }
+
+#[test]
+fn what_changes_something_says_in_json_what_it_did() {
+    let world = World::new();
+    let run = |args: &[&str]| {
+        let ran = world.run(&[&["--json"], args].concat());
+        assert_eq!(ran.code, Some(0), "{args:?} {ran:?}");
+        ran.json()
+    };
+    let file = world.path().canonicalize().unwrap().join("tollgate.toml");
+    let printed = run(&["init", "--print"]);
+    assert!(printed["done"] == "printed" && printed["text"].as_str().unwrap().contains("[policy]"));
+    assert!(!file.exists());
+    assert_eq!(run(&["init"])["done"], "written");
+    let trusted = run(&["trust"]);
+    assert_eq!((&trusted["file"], &trusted["done"]), (&json!(file), &json!("trusted")));
+    assert_eq!(trusted["rules"][0]["text"], "allow read(./**)", "{trusted}");
+    assert_eq!(run(&["trust", "--forget"])["done"], "forgotten");
+    assert_eq!(run(&["trust", "--forget"])["done"], "nothing_to_do");
+    let added = run(&["mcp", "add", "here", "--", "/bin/true"]);
+    assert_eq!((&added["name"], &added["done"]), (&json!("here"), &json!("written")));
+    world.file("theirs.json", r#"{"mcpServers": {"there": {"command": "/bin/true"}}}"#);
+    let preview = run(&["mcp", "import", "theirs.json", "--preview"]);
+    assert_eq!((&preview["name"], &preview["preview"]), (&json!("there"), &json!(true)));
+    assert_eq!(run(&["mcp", "import", "theirs.json"])["done"], "written");
+    assert_eq!(run(&["mcp", "import", "theirs.json"])["done"], "nothing_to_do");
+    assert_eq!(run(&["mcp", "remove", "here"])["done"], "removed");
+    assert_eq!(run(&["breaker", "open", "bash"]), json!({"breaker": "tool:shell", "done": "opened"}));
+    assert_eq!(run(&["breaker", "reset", "shell"])["done"], "closed");
+    assert_eq!(run(&["breaker", "reset", "shell"])["done"], "nothing_to_do");
+}

@@ -1,5 +1,6 @@
 //! `mcp add`: a server is in the file from now on. It is not started.
 
+use serde_json::json;
 use tollgate_mcp::config::{Confinement, Endpoint, Generation, ServerConfig, ServerName, with_server};
 
 use super::file;
@@ -22,12 +23,14 @@ pub(super) fn run(add: &McpAdd, shared: &Shared) -> Result<Exit, Fault> {
         pins.forget(&server.name)
             .map_err(|fault| Fault::input(fault.to_string(), "move the file away, or put it right."))?;
     }
-    words::talk(&format!(
+    let line = format!(
         "wrote {} into {}; `tollgate mcp check {}` connects to it and shows what it offers.",
         server.name,
         target.path.display(),
         server.name
-    ));
+    );
+    let object = json!({"name": server.name.as_str(), "file": target.path, "done": "written"});
+    words::done(shared, &line, &object)?;
     Ok(Exit::Done)
 }
 

@@ -1,5 +1,6 @@
 //! `mcp import`: the servers of another client's file are in the person's own from now on.
 
+use serde_json::json;
 use tollgate_mcp::config::{NotWritten, read_json, with_server};
 
 use super::file;
@@ -32,6 +33,14 @@ pub(super) fn run(import: &McpImport, shared: &Shared) -> Result<Exit, Fault> {
     let wanted = |name: &str| import.only.is_empty() || import.only.iter().any(|only| only == name);
     let mut taken = 0;
     for server in read.servers.iter().filter(|server| wanted(server.name.as_str())) {
+        let told = |done: &str| {
+            let mut object = json!({"name": server.name.as_str(), "reached_by": server.endpoint.shown(),
+                                    "file": target.path, "done": done});
+            if import.preview {
+                object["preview"] = true.into();
+            }
+            words::json(&object)
+        };
         if !import.preview {
             let mut known = false;
             file::change(&target, &sources, |text| match with_server(text, server) {
@@ -47,11 +56,18 @@ pub(super) fn run(import: &McpImport, shared: &Shared) -> Result<Exit, Fault> {
                     server.name,
                     target.path.display()
                 ));
+                if shared.json {
+                    words::data(&told("nothing_to_do"))?;
+                }
                 continue;
             }
         }
         taken += 1;
-        words::data(&words::entry::<20>(server.name.as_str(), &server.endpoint.shown()))?;
+        words::data(&if shared.json {
+            told("written")
+        } else {
+            words::entry::<20>(server.name.as_str(), &server.endpoint.shown())
+        })?;
     }
     let done = if import.preview { "would be written" } else { "written" };
     words::talk(&format!("servers {done} into {}: {taken}.", target.path.display()));

@@ -1,5 +1,6 @@
 //! `mcp remove`: a server is in no file any more, and what it offered is forgotten.
 
+use serde_json::json;
 use tollgate_mcp::config::{ServerName, without_server};
 
 use super::file;
@@ -33,6 +34,7 @@ pub(super) fn run(remove: &McpRemove, shared: &Shared) -> Result<Exit, Fault> {
         pins.forget(&name)
             .map_err(|fault| Fault::input(fault.to_string(), "move the file away, or put it right."))?;
     }
-    words::talk(&format!("took {name} out of {}.", path.display()));
+    let object = json!({"name": name.as_str(), "file": path, "done": "removed"});
+    words::done(shared, &format!("took {name} out of {}.", path.display()), &object)?;
     Ok(Exit::Done)
 }
