@@ -98,6 +98,7 @@ impl World {
         let guard = sandbox::guard(&config);
         let held = Held { sandbox, guard, environment: asked.config.environment };
         let mut loaded = Loaded::load(&shared.mocks, wanted, held)?;
+        loaded.must_have(shared.route.as_deref())?;
         loaded.registry = more(loaded.registry)?;
         let results = results_folder(shared, environment);
 

@@ -10,12 +10,14 @@ use std::{
 use tollgate::{
     Registry,
     catalog::lint::Declared,
+    schema::nearest,
     testing::{Mocks, SetAside},
 };
 
 use crate::{
     builtins::{self, Held},
     exit::Fault,
+    words,
 };
 
 mod odd;
@@ -112,6 +114,34 @@ impl Loaded {
     /// True when there is no tool at all.
     pub(crate) fn is_empty(&self) -> bool {
         self.registry.specs().next().is_none()
+    }
+
+    /// A route that no file defines exposes nothing: that is a slip, and is told before anything is done on it.
+    pub(crate) fn must_have(&self, route: Option<&str>) -> Result<(), Fault> {
+        let Some(route) = route else { return Ok(()) };
+        let known: Vec<_> = self.files.iter().flat_map(|file| &file.routes).map(String::as_str).collect();
+        if known.contains(&route) {
+            return Ok(());
+        }
+        let shown = words::visible(route);
+        if let Some((file, aside)) = self.aside(&format!("route {route}")) {
+            let message = format!("the route {shown:?} was set aside from {}: {}", file.display(), aside.why);
+            return Err(Fault::usage(message, "put it right in the file."));
+        }
+        let hint = match (nearest(route, known.iter().copied()), &known[..]) {
+            (_, []) => "leave --route out: no file that was given defines one (docs/mocks.md).".to_owned(),
+            (Some(near), [_]) => format!("did you mean `{}`?", words::visible(near)),
+            (near, _) => {
+                let near = near.map(|near| format!("did you mean `{}`? ", words::visible(near)));
+                format!("{}the routes are: {}.", near.unwrap_or_default(), words::visible(&known.join(", ")))
+            }
+        };
+        Err(Fault::usage(format!("there is no route {shown:?}"), hint))
+    }
+
+    /// What was set aside under this name, and from which file.
+    pub(crate) fn aside(&self, name: &str) -> Option<(&Path, &SetAside)> {
+        self.set_aside().find(|(_, aside)| aside.what == name)
     }
 
     /// Everything that was said in vain, with its file.

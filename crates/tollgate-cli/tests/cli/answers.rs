@@ -211,8 +211,26 @@ fn a_route_and_a_caller_are_those_of_the_command_line() {
         |tool: &str, route: &str| world.allowed(&["call", tool, "--json", "--route", route]).status().1;
     assert_eq!(code("read", "reading"), "");
     assert_eq!(code("write", "reading"), "not_disclosed");
-    assert_eq!(code("read", "nowhere"), "not_disclosed");
     assert_eq!(world.allowed(&["call", "read", "--caller", "sub-agent"]).code, Some(0));
+}
+
+#[test]
+fn a_route_that_nobody_defined_is_a_slip_and_those_there_are_are_named() {
+    let mut mocks = tools(&[("read", json!({}))]);
+    mocks["routes"] = json!({"reading": ["read"], "writing": ["read"], "odd": 5});
+    let world = World::with(&mocks);
+    for command in
+        [&["call", "read"][..], &["explain", "read"], &["tools", "list"], &["batch", "--format", "plain"]]
+    {
+        let ran = world.on_mocks(&[command, &["--route", "raeding"]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{command:?} {ran:?}");
+        let told = "error: there is no route \"raeding\"\nhint: did you mean `reading`? the routes are: reading, writing.\n";
+        assert!(ran.err.ends_with(told), "{command:?} {ran:?}");
+    }
+    let odd = world.allowed(&["call", "read", "--route", "odd"]);
+    assert!(odd.code == Some(2) && odd.err.contains("set aside from mocks.json: `odd` must be"), "{odd:?}");
+    let none = World::new().run(&["call", "read_file", "--route", "x"]);
+    assert!(none.code == Some(2) && none.err.contains("\nhint: leave --route out"), "{none:?}");
 }
 
 #[test]

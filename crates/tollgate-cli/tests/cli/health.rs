@@ -59,14 +59,14 @@ fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
         "raeding",
     ];
     let ran = world.run(&args);
-    assert_eq!(ran.code, Some(0));
+    assert_eq!(ran.code, Some(1));
     let mut report = ran.json();
     let sandbox = report.as_object_mut().unwrap().remove("sandbox").unwrap();
     assert!(["L1", "L2", "L3"].contains(&sandbox["level"].as_str().unwrap()), "{sandbox}");
     assert_eq!(
         report,
         json!({
-            "version": env!("CARGO_PKG_VERSION"), "ok": true, "roots": [world.path().canonicalize().unwrap()],
+            "version": env!("CARGO_PKG_VERSION"), "ok": false, "roots": [world.path().canonicalize().unwrap()],
             "concurrency": 10, "results": {"folder": "kept", "exists": false},
             "store": {"place": world.path().join(".local/share/tollgate/ledger.db"), "bytes": null, "keyed_from_outside": false},
             "undo": world.path().join(".local/share/tollgate/undo"),
@@ -76,9 +76,9 @@ fn everything_that_was_given_is_looked_at_and_the_json_has_it_all() {
             "config": [],
             "rules": [{"rule": {"text": "deny wirte", "source": "--deny", "layer": "session"}, "speaks": false},
                       {"rule": {"text": "allow read", "source": "--allow", "layer": "session"}, "speaks": true}],
-            "asking": "nobody", "broken": [], "keys": [],
+            "asking": "nobody", "keys": [],
+            "broken": [{"reason": "there is no route \"raeding\"", "hint": "did you mean `reading`?"}],
             "advice": ["put right what was set aside: until then those tools do not exist.",
-                       "no file defines the route raeding, so that it exposes nothing: correct it.",
                        "--deny wirte means none of the tools: correct it.",
                        "no model key is set: set ANTHROPIC_API_KEY or OPENAI_API_KEY for `tollgate run`, or use a \
                         local model (--model chat:NAME@URL)."],

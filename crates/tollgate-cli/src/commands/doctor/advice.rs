@@ -25,10 +25,6 @@ pub(super) fn advice(
         advice.push("put right what was set aside: until then those tools do not exist.".to_owned());
     }
     advice.extend(loaded.notes().map(|(file, note)| format!("{}: {note}.", file.display())));
-    let defined = |route: &String| loaded.files.iter().any(|file| file.routes.contains(route));
-    for route in shared.route.iter().filter(|route| !defined(route)) {
-        advice.push(format!("no file defines the route {route}, so that it exposes nothing: correct it."));
-    }
     for rule in rules.iter().filter(|rule| !rule.speaks && !loaded.is_empty()) {
         advice.push(format!("{} {} means none of the tools: correct it.", rule.reference.source, rule.given));
     }

@@ -40,6 +40,10 @@ pub(super) fn examine(shared: &Shared, environment: &Environment) -> Report {
     } else {
         Loaded::of(parsed, Wanted::All)
     };
+    // It may stand in a file that could not be read.
+    if loaded.files.len() == shared.mocks.len() {
+        loaded.must_have(shared.route.as_deref()).map_err(&mut note).ok();
+    }
     let asked = Asked::load(&files, environment).map_err(&mut note).ok();
     let sandbox = asked.as_ref().map(Asked::sandbox);
     if let Some(refusal) = sandbox.as_ref().and_then(|sandbox| sandbox.allowed().err()) {

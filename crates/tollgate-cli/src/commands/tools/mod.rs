@@ -34,6 +34,7 @@ pub(crate) fn run(tools: &Tools, shared: &Shared) -> Result<Exit, Fault> {
     let config = Config::load(shared, &Environment::read(), &working)?;
     let mut loaded = Loaded::definitions(&shared.mocks)?;
     words::set_aside(&loaded);
+    loaded.must_have(shared.route.as_deref())?;
     connect(shared, &config, &mut loaded)?;
     if loaded.is_empty() {
         words::talk("note: no tools are loaded; give --mocks FILE.");
