@@ -61,7 +61,7 @@ fn tell(settled: &Settled, world: &World, shared: &Shared) -> Result<(), Fault> 
         return words::answer(settled, world);
     }
     if settled.refusal().is_some() && world.loaded.is_empty() {
-        words::talk("note: no tools are loaded; give --mocks FILE.");
+        words::talk(&format!("note: {}", words::no_tools(&world.loaded)));
     }
     words::data(&words::json(settled))
 }

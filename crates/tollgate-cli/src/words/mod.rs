@@ -15,7 +15,7 @@ mod forecast;
 
 pub(crate) use answer::answer;
 pub(crate) use forecast::{Ways, decision, effects, forecast, plan, touched};
-pub(crate) use names::did_you_mean;
+pub(crate) use names::{did_you_mean, no_tools};
 pub(crate) use visible::{is_hidden, visible};
 
 /// Writes data to stdout, ended by a line break. A reader that went away wants no more: that is no error.

@@ -2,7 +2,8 @@
 
 use tollgate::schema::nearest;
 
-use crate::world::World;
+use super::visible;
+use crate::{mocks::Loaded, world::World};
 
 /// So many names are worth a look.
 const MOST: usize = 3;
@@ -12,13 +13,32 @@ pub(crate) fn unknown_tool(name: &str, world: &World) -> String {
     if let Some(absent) = world.loaded.registry.absent().iter().find(|absent| absent.has(name)) {
         return absent.hint.to_string();
     }
+    if let Some(aside) = aside(name, &world.loaded) {
+        return aside;
+    }
     if world.loaded.is_empty() {
-        return "no tools are loaded: give --mocks FILE with a tool of that name.".to_owned();
+        return no_tools(&world.loaded);
     }
     let snapshot = world.gate.snapshot();
     let known: Vec<&str> =
         snapshot.reachable(world.scope.route.as_ref()).map(|(label, _)| &**label).collect();
     did_you_mean(name, &known, same(world))
+}
+
+/// What to do about a tool that was set aside: for whoever calls it, it is there and has a fault.
+fn aside(name: &str, loaded: &Loaded) -> Option<String> {
+    let own = name.split_once("__").map_or(name, |(_, own)| own);
+    let (file, aside) = loaded.aside(name).or_else(|| loaded.aside(own))?;
+    let (file, why) = (file.display().to_string(), aside.why.to_string());
+    Some(format!("it was set aside from {}: {}; put that right.", visible(&file), visible(&why)))
+}
+
+/// What to do where there is no tool at all.
+pub(crate) fn no_tools(loaded: &Loaded) -> String {
+    match loaded.set_aside().next() {
+        None => "no tools are loaded: give --mocks FILE.".to_owned(),
+        Some(_) => "no tools are loaded: put right what was set aside.".to_owned(),
+    }
 }
 
 /// What has to be given again to see the same tools.

@@ -153,6 +153,25 @@ fn what_a_file_says_in_vain_is_told_and_no_tool_is_lost_to_it() {
 }
 
 #[test]
+fn whoever_calls_a_tool_that_was_set_aside_is_told_so() {
+    let why = "it has no schema of its arguments (`input_schema`, `inputSchema` or `parameters`)";
+    let hint = format!("\n  hint:  it was set aside from mocks.json: {why}; put that right.\n");
+    for more in [&[][..], &[json!({"name": "good", "input_schema": {"type": "object"}})]] {
+        let tools = [&[json!({"name": "bare"})], more].concat();
+        let world = World::with(&json!({ "tools": tools }));
+        let ran = world.allowed(&["call", "bare"]);
+        assert!(ran.code == Some(3) && ran.err.ends_with(&hint), "{ran:?}");
+        let explained = world.allowed(&["explain", "bare"]);
+        assert!(explained.out.contains("it was set aside from mocks.json"), "{explained:?}");
+    }
+    let world = World::with(&json!({"tools": [{"name": "bare"}]}));
+    let ran = world.allowed(&["call", "other"]);
+    assert!(ran.err.ends_with("  hint:  no tools are loaded: put right what was set aside.\n"), "{ran:?}");
+    let ran = world.on_mocks(&["call", "other", "--json"]);
+    assert!(ran.err.ends_with("note: no tools are loaded: put right what was set aside.\n"), "{ran:?}");
+}
+
+#[test]
 fn the_example_of_the_docs_does_what_they_say() {
     let page = include_str!("../../../../docs/mocks.md");
     let block = |after: &str| {

@@ -1,7 +1,7 @@
 //! What would be better otherwise, though nothing is broken.
 
 use super::report::Rule;
-use crate::{args::Shared, mocks::Loaded};
+use crate::{args::Shared, mocks::Loaded, words};
 
 pub(super) fn advice(
     shared: &Shared,
@@ -12,7 +12,7 @@ pub(super) fn advice(
 ) -> Vec<String> {
     let mut advice = Vec::new();
     if loaded.is_empty() {
-        advice.push("no tools are loaded: give --mocks FILE.".to_owned());
+        advice.push(words::no_tools(loaded));
     }
     if !keeps && shared.mocks.is_empty() {
         advice.push("what the file tools change cannot be undone: set TOLLGATE_HOME.".to_owned());

@@ -37,7 +37,7 @@ pub(crate) fn run(tools: &Tools, shared: &Shared) -> Result<Exit, Fault> {
     loaded.must_have(shared.route.as_deref())?;
     connect(shared, &config, &mut loaded)?;
     if loaded.is_empty() {
-        words::talk("note: no tools are loaded; give --mocks FILE.");
+        words::talk(&format!("note: {}", words::no_tools(&loaded)));
     }
     let snapshot = Snapshot::take(&loaded.registry, &config.policy, &Searched::default());
     let route = shared.route.as_ref().map(Route::new);
