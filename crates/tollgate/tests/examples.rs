@@ -19,8 +19,16 @@ macro_rules! examples {
     };
 }
 
-const EXAMPLES: [(&str, &str, &str); 6] =
-    examples!["first_tool", "parallel_turn", "hook_rewrites", "ask_a_person", "observe", "at_most_once",];
+const EXAMPLES: [(&str, &str, &str); 8] = examples![
+    "first_tool",
+    "parallel_turn",
+    "hook_rewrites",
+    "ask_a_person",
+    "observe",
+    "at_most_once",
+    "tool_with_state",
+    "provider_loop",
+];
 
 #[expect(clippy::disallowed_methods, reason = "a test starts what a reader would start")]
 fn run(example: &str) -> Output {
