@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tollgate::policy::{
-    Layer, Layers, Protection, Rule,
+    Decision, Layer, Layers, Policy as _, Protection, Query, Rule, RuleRef,
     config::{BadConfig, FILE_NAME, Loaded, LoadedFile, Sources},
 };
 
@@ -47,6 +47,28 @@ impl Config {
         let rules = loaded.rules.iter().cloned().chain(flags(shared, environment)?).collect();
         let policy = Layers::with(rules, environment.home.clone(), Some(Box::new(sources.keeper())));
         Ok(Self { policy, own: own_places(environment), loaded })
+    }
+
+    /// The rule of a project's file that would let this call run, were its file trusted. It may take several: then one that
+    /// it cannot do without.
+    pub(crate) fn inert_rule(&self, query: &Query<'_>) -> Option<RuleRef> {
+        let inert = &self.loaded.inert;
+        let with = |inert: &[&Rule]| {
+            let rules = self.policy.rules().into_iter().chain(inert.iter().copied().cloned()).collect();
+            let verdict = Layers::new(rules).decide(query);
+            (verdict.decision == Decision::Allow).then_some(verdict.rule)
+        };
+        let all: Vec<_> = inert.iter().collect();
+        // Where the rules in force let it run, it was somebody else who asked.
+        if all.is_empty() || with(&[]).is_some() {
+            return None;
+        }
+        let told = with(&all)?.filter(|told| all.iter().any(|rule| rule.reference() == *told));
+        let needed = |rule: &&Rule| {
+            let others: Vec<_> = inert.iter().filter(|other| !std::ptr::eq(*other, *rule)).collect();
+            with(&others).is_none()
+        };
+        told.or_else(|| all.into_iter().find(needed).map(Rule::reference))
     }
 
     /// What no tool may touch here.

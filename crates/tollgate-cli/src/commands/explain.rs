@@ -100,7 +100,12 @@ fn ways(explanation: &Explanation, input: &str, world: &World, servers: &Servers
     match (explanation.status, world.spec(&explanation.tool), args) {
         (Foreseen::Ask, Some(tool), Ok(args)) => {
             let query = Query::new(tool, &args, &explanation.effects, &world.scope);
-            Ways { reaches: reaches(&query), allow: rules_that_allow(&query), server: None }
+            Ways {
+                reaches: reaches(&query),
+                allow: rules_that_allow(&query),
+                server: None,
+                inert: world.config.inert_rule(&query),
+            }
         }
         _ => Ways { server: servers.hint_about(&explanation.tool), ..Ways::default() },
     }

@@ -3,7 +3,7 @@
 use tollgate::{
     Failure, Refusal, Settled,
     outcome::{FailureKind, Item, Outcome, RefusalCode},
-    policy::Layer,
+    policy::{Layer, RuleRef},
 };
 
 use super::{
@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{exit::Fault, world::World};
 
-/// Tells how a call ended.
-pub(crate) fn answer(settled: &Settled, world: &World) -> Result<(), Fault> {
+/// Tells how a call ended. `inert` is the rule that would have let it run, did its file count.
+pub(crate) fn answer(settled: &Settled, inert: Option<&RuleRef>, world: &World) -> Result<(), Fault> {
     let place = format!("{}: {}", settled.phase.title(), visible(&settled.tool));
     if settled.replayed {
         talk("note: replayed: this is the answer of an earlier call under the same key; nothing ran now.");
@@ -28,7 +28,8 @@ pub(crate) fn answer(settled: &Settled, world: &World) -> Result<(), Fault> {
         Outcome::Refused(refusal) => {
             talk(&format!("refused at {place}"));
             tell_refusal(refusal);
-            talk(&line("hint:", &way_on(refusal, &settled.tool, world)));
+            let way = way_on(refusal, &settled.tool, world);
+            talk(&line("hint:", &or_trusting(inert, &way)));
         }
         Outcome::Failed(failure) => {
             talk(&format!("{} at {place}", settled.status()));
@@ -71,6 +72,16 @@ fn tell_refusal(refusal: &Refusal) {
         let place = if violation.pointer.is_empty() { "the arguments" } else { &violation.pointer };
         talk(&line("reason", &format!("{place}: {}", violation.message)));
     }
+}
+
+/// A rule that is written down and does nothing, in words.
+pub(crate) fn trusting(rule: &RuleRef) -> String {
+    format!("`{}` at {} would let it run; it is inert until `tollgate trust`.", rule.text, rule.source)
+}
+
+/// The way on, after the rule that is there already.
+pub(super) fn or_trusting(inert: Option<&RuleRef>, way: &str) -> String {
+    inert.map_or_else(|| way.to_owned(), |rule| format!("{} Otherwise {way}", trusting(rule)))
 }
 
 /// What the person at the command line can do; the model's own hint where that is all there is.

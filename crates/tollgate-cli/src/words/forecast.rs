@@ -3,12 +3,12 @@
 use tollgate::{
     Effects, Explanation, Foreseen, Refusal,
     outcome::{Phase, RefusalCode},
-    policy::{Decision, Reach},
+    policy::{Decision, Reach, RuleRef},
     tool::{Access, Concurrency, Part, Resource},
 };
 
 use super::{
-    answer::{allowing, way_on},
+    answer::{allowing, or_trusting, way_on},
     entry, visible,
 };
 use crate::world::World;
@@ -24,6 +24,8 @@ pub(crate) struct Ways {
     pub(crate) allow: Vec<String>,
     /// What makes the tool known, where it is one of a server's that nobody asked.
     pub(crate) server: Option<String>,
+    /// The rule that would let it run, did its file count.
+    pub(crate) inert: Option<RuleRef>,
 }
 
 /// The lines that tell what would happen.
@@ -48,6 +50,7 @@ pub(crate) fn forecast(explanation: &Explanation, ways: &Ways, world: &World) ->
         line("would do", &format!("allow {}   ({})", reach.rules.join(", allow "), reach.title))
     }));
     if let Some(hint) = hint(explanation, ways, world) {
+        let hint = or_trusting(ways.inert.as_ref(), &hint);
         lines.push(line("hint:", &hint));
     }
     lines.join("\n")

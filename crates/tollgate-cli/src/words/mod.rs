@@ -13,7 +13,7 @@ mod names;
 mod answer;
 mod forecast;
 
-pub(crate) use answer::answer;
+pub(crate) use answer::{answer, trusting};
 pub(crate) use forecast::{Ways, decision, effects, forecast, plan, touched};
 pub(crate) use names::{did_you_mean, no_tools};
 pub(crate) use visible::{is_hidden, visible};

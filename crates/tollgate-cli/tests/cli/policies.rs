@@ -427,3 +427,30 @@ fn what_changes_something_says_in_json_what_it_did() {
     assert_eq!(run(&["breaker", "reset", "shell"])["done"], "closed");
     assert_eq!(run(&["breaker", "reset", "shell"])["done"], "nothing_to_do");
 }
+
+#[test]
+fn a_call_that_a_rule_of_an_untrusted_file_would_let_run_says_which_and_where() {
+    let world = World::new();
+    world.file("tollgate.toml", "[policy]\nallow = [\n  \"glob\",\n  \"write(./out/**)\",\n]\n");
+    std::fs::create_dir(world.path().join("out")).unwrap();
+    let input = |path: &str| json!({"path": path, "content": "x"}).to_string();
+    let inside = input("out/a");
+    let file = world.path().canonicalize().unwrap().join("tollgate.toml");
+    let said = format!(
+        "`allow write(./out/**)` at {}:4 would let it run; it is inert until `tollgate trust`.",
+        file.display()
+    );
+    let ran = world.run(&["call", "write", &inside]);
+    assert!(
+        ran.code == Some(4) && ran.err.contains(&format!("  hint:  {said} Otherwise give --allow")),
+        "{ran:?}"
+    );
+    let json = world.run(&["call", "write", &inside, "--json"]);
+    assert!(json.code == Some(4) && json.err.contains(&format!("note: {said}\n")), "{json:?}");
+    let explained = world.run(&["explain", "write", &inside]);
+    assert!(explained.out.contains(&said), "{explained:?}");
+    let outside = world.run(&["call", "write", &input("a")]);
+    assert!(outside.code == Some(4) && !outside.err.contains("inert"), "no rule would let that: {outside:?}");
+    assert_eq!(world.run(&["trust"]).code, Some(0));
+    assert_eq!(world.run(&["call", "write", &inside]).code, Some(0));
+}
