@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(models.cost("openai:moon-1", Provider::OpenAiResponses, &usage(1, 1, 0, 0)), None);
         assert!(models.find("chat:gpt-4o").is_some());
         assert_eq!(models.find("chat:gpt-4o@http://localhost:8000/v1"), None);
-        assert_eq!(models.find("chat:gpt-4o@HTTP://localhost:8000/v1"), None);
+        assert_eq!(models.find("anthropic:claude-sonnet-4-5@HTTPS://gateway.example"), None);
     }
 
     #[test]
