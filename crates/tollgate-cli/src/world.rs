@@ -12,7 +12,7 @@ use tollgate::{
     policy::{Approver, Desk, Digest, Stance},
     tool::{Caller, Isolation, Origin, Route},
 };
-use tollgate_store::LazyStore;
+use tollgate_store::{LazyStore, ResultRead};
 
 use crate::{
     approver::{Asking, Desks, FolderDesk, Terminal},
@@ -96,11 +96,14 @@ impl World {
         }
         let scope = Arc::new(scope);
         let guard = sandbox::guard(&config);
-        let held = Held { sandbox, guard, environment: asked.config.environment };
+        let results = results_folder(shared, environment);
+        let kept = results.clone().zip(TokioSpawner::current());
+        let kept = kept.map(|(folder, spawner)| FolderResults::new(folder, Arc::new(spawner)));
+        let reader = kept.clone().map(ResultRead::new);
+        let held = Held { sandbox, guard, environment: asked.config.environment, reader };
         let mut loaded = Loaded::load(&shared.mocks, wanted, held)?;
         loaded.must_have(shared.route.as_deref())?;
         loaded.registry = more(loaded.registry)?;
-        let results = results_folder(shared, environment);
 
         let mut builder = Tollgate::builder(loaded.registry.clone())
             .policy(config.policy.clone())
@@ -109,8 +112,8 @@ impl World {
         for hook in hooks.live {
             builder = builder.hook(hook);
         }
-        if let (Some(folder), Some(spawner)) = (&results, TokioSpawner::current()) {
-            builder = builder.results(FolderResults::new(folder, Arc::new(spawner)));
+        if let Some(kept) = kept {
+            builder = builder.results(kept);
         }
         let gate = recorder.on(builder).build();
         Ok(Self { gate, scope, loaded, config, recorder, terminal: None, results })

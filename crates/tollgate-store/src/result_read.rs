@@ -22,6 +22,7 @@ const MOST: usize = 20_000;
 const LONGEST_DOCUMENT: u64 = 256 << 20;
 
 /// Reads kept results. Register it where the gate has a result store.
+#[derive(Clone)]
 pub struct ResultRead {
     results: Arc<dyn ResultStore>,
 }

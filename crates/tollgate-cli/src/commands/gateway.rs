@@ -8,6 +8,7 @@ use tollgate_store::ResultRead;
 
 use crate::{
     args::{Environment, OnAsk, Shared, Shown},
+    builtins::READER,
     exit::Fault,
     mocks::Wanted,
     servers::{Servers, tell_set_aside},
@@ -92,7 +93,7 @@ fn with_results(registry: Registry, shared: &Shared, environment: &Environment) 
     else {
         return Ok(registry);
     };
-    if registry.specs().any(|spec| spec.name() == "result_read") {
+    if registry.specs().any(|spec| spec.name() == READER) {
         return Ok(registry);
     }
     registry.with(ResultRead::new(FolderResults::new(folder, Arc::new(spawner)))).map_err(|error| {

@@ -18,6 +18,23 @@ fn a_file_is_read_without_a_question_and_written_only_with_a_yes() {
 }
 
 #[test]
+fn what_is_too_long_for_a_model_is_read_in_parts_by_a_tool_that_is_offered() {
+    let whole: String = (1..=30_000).map(|n| format!("line {n}\n")).collect();
+    let world = World::with(&tools(&[("dump", json!({"answers": [{"text": whole}]}))]));
+    let kept = world.allowed(&["call", "dump", "--json"]).json();
+    let Some(reference) = kept["offloaded"]["ref"].as_str() else { panic!("{kept}") };
+    let read = json!({"ref": reference, "grep": "line 29998$"}).to_string();
+    let ran = world.run(&["call", "result_read", &read]);
+    assert!(ran.code == Some(0) && ran.out.contains("line 29998"), "{ran:?}");
+    let turn =
+        json!({"calls": [{"id": "c1", "name": "result_read", "input": {"ref": reference, "lines": 1}}]});
+    world.file("turn.json", &turn.to_string());
+    let ran = world.run(&["batch", "--format", "plain", "turn.json"]);
+    assert_eq!(ran.json()["results"][0]["status"], "ok", "{ran:?}");
+    assert!(world.run(&["tools", "export", "--provider", "anthropic"]).out.contains("\"result_read\""));
+}
+
+#[test]
 fn what_was_written_is_previewed_and_taken_back() {
     let world = World::new();
     world.file("a.txt", "one\n");
