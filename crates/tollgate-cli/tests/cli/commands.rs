@@ -81,3 +81,19 @@ fn the_readmes_commands_work_on_the_files_beside_them() {
     let ran = world.feed(&["schema", "flatten"], read("schema.json"));
     assert!(ran.code == Some(0) && !ran.out.contains("$ref"), "{ran:?}");
 }
+
+#[test]
+fn a_question_names_every_part_that_no_rule_allows_and_not_the_harmless_one_alone() {
+    let world = World::new();
+    let asks = |command: &str| {
+        let ran = world.run(&["explain", "shell", &json!({"command": command}).to_string(), "--json"]);
+        ran.json()["reason"].as_str().unwrap_or_default().to_owned()
+    };
+    let reason = asks("git status; rm -rf x > y");
+    assert_eq!(
+        reason,
+        "no rule allows the command `git status`, nor the command `rm -rf x`, nor writing \"y\""
+    );
+    let many = (0..9).map(|n| format!("touch {n}")).collect::<Vec<_>>().join("; ");
+    assert!(asks(&many).ends_with("`touch 4`, nor 4 more"), "{}", asks(&many));
+}

@@ -28,7 +28,7 @@ fn what_is_too_long_for_a_model_is_read_in_parts_by_a_tool_that_is_offered() {
     assert!(ran.code == Some(0) && ran.out.contains("line 29998"), "{ran:?}");
     let turn =
         json!({"calls": [{"id": "c1", "name": "result_read", "input": {"ref": reference, "lines": 1}}]});
-    world.file("turn.json", &turn.to_string());
+    world.file("turn.json", turn.to_string());
     let ran = world.run(&["batch", "--format", "plain", "turn.json"]);
     assert_eq!(ran.json()["results"][0]["status"], "ok", "{ran:?}");
     assert!(world.run(&["tools", "export", "--provider", "anthropic"]).out.contains("\"result_read\""));

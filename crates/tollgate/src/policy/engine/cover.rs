@@ -1,10 +1,15 @@
 //! When rules over single things add up to a yes for the whole call.
 
+use std::fmt::Write as _;
+
 use super::{Engine, Hits, hits, rank};
 use crate::{
     policy::{Decision, Query, Verdict, inside_roots},
     tool::{Access, Concurrency, Resource},
 };
+
+/// So many of the things that no rule allows are named.
+const MOST_NAMED: usize = 5;
 
 /// A call and what applies to it and to each thing it touches.
 pub(super) struct Case<'a> {
@@ -56,18 +61,35 @@ impl Case<'_> {
         first.is_none_or(Vec::is_empty) || commands.any(Vec::is_empty)
     }
 
-    /// What no rule lets, where some rules let a part of the call.
+    /// What no rule lets, where some rules let a part of the call. All of it: which part matters is for whoever reads to say.
     pub(super) fn unmet(&self) -> Option<Verdict> {
         let some = self.touches.iter().any(|hits| hits.grant.or(hits.allow).is_some());
         let resources = &self.query.effects.touches;
         let commands = resources.iter().any(|resource| matches!(resource, Resource::Command { .. }));
-        let unmet = resources.iter().zip(self.touches).find(|(resource, hits)| {
-            !matches!(resource, Resource::Key { .. } | Resource::Unclear { .. })
-                && hits.grant.or(hits.allow).is_none()
-                && !self.is_said(resource)
-        });
-        let (resource, _) = unmet.filter(|_| some || commands)?;
-        let what = match resource {
+        if !some && !commands {
+            return None;
+        }
+        let unmet = resources
+            .iter()
+            .zip(self.touches)
+            .filter(|(resource, hits)| hits.grant.or(hits.allow).is_none() && !self.is_said(resource));
+        let mut unmet: Vec<_> = unmet.filter_map(|(resource, _)| Self::named(resource)).collect();
+        let more = unmet.len().saturating_sub(MOST_NAMED);
+        unmet.truncate(MOST_NAMED);
+        let (first, rest) = unmet.split_first()?;
+        let mut reason = format!("no rule allows {first}");
+        for what in rest {
+            let _ = write!(reason, ", nor {what}");
+        }
+        if more > 0 {
+            let _ = write!(reason, ", nor {more} more");
+        }
+        Some(Verdict { decision: Decision::Ask, rule: None, reason: Some(reason.into()), protected: None })
+    }
+
+    /// In words, what needs a rule of its own.
+    fn named(resource: &Resource) -> Option<String> {
+        Some(match resource {
             Resource::Command { command } if command.is_empty() => "a command that cannot be told".to_owned(),
             Resource::Command { command } => format!("the command `{}`", command.join(" ")),
             Resource::Path { path, access: Access::Read } => {
@@ -77,11 +99,8 @@ impl Case<'_> {
                 format!("writing {:?}", path.display().to_string())
             }
             Resource::Host { host } => format!("the host {host:?}"),
-            Resource::Key { key } => format!("the key {key:?}"),
-            Resource::Unclear { .. } => return None,
-        };
-        let reason = format!("no rule allows {what}");
-        Some(Verdict { decision: Decision::Ask, rule: None, reason: Some(reason.into()), protected: None })
+            Resource::Key { .. } | Resource::Unclear { .. } => return None,
+        })
     }
 
     fn covered(&self, by: impl Fn(&Hits) -> Option<u32>) -> Option<Covered> {
