@@ -36,9 +36,11 @@ impl Workspace {
     }
 
     /// A workspace with the roots given. Folders are taken from where the program is now, and stay what they are when it
-    /// goes elsewhere.
+    /// goes elsewhere; one of which that cannot be said is no root.
     pub fn with_roots(cwd: impl Into<PathBuf>, roots: Vec<PathBuf>) -> Self {
-        let (cwd, roots) = (whole(cwd.into()), roots.into_iter().map(whole).collect());
+        let cwd = cwd.into();
+        let roots = roots.into_iter().filter_map(whole).collect();
+        let cwd = whole(cwd.clone()).unwrap_or(cwd);
         Self { inner: Arc::new(Inner { cwd, roots, gate: Gate::default() }) }
     }
 
@@ -101,10 +103,10 @@ impl Workspace {
     }
 }
 
-/// The folder from the top on, without `.` and `..`. One of which that cannot be said stays as it is: no path is inside it.
-fn whole(folder: PathBuf) -> PathBuf {
-    let from_the_top = std::path::absolute(&folder).ok();
-    from_the_top.and_then(|folder| lexical_path(Path::new("/"), &folder)).unwrap_or(folder)
+/// The folder from the top on, without `.` and `..`. An empty name is the current one, and not the beginning of every path.
+fn whole(folder: PathBuf) -> Option<PathBuf> {
+    let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+    lexical_path(Path::new("/"), &std::path::absolute(folder).ok()?)
 }
 
 /// A place in a workspace. It is held until it is left: by a call's own end, or by its [`Slot`].

@@ -39,6 +39,8 @@ async fn a_workspace_named_from_the_current_folder_is_that_folder() {
         (".", "a.txt", true),
         ("./src/../src", "a.txt", true),
         (".", "../a.txt", false),
+        ("", "a.txt", true),
+        ("", "/etc/passwd", false),
         ("src", "../a.txt", false),
     ];
     for (folder, path, inside) in cases {
