@@ -286,14 +286,20 @@ fn label() -> Label {
     Label { caller: me(), trust: Trust::TrustedSystem }
 }
 
-/// A store that fails, properly or not.
-struct Broken {
-    panics: bool,
+/// A store that fails in one of three ways.
+#[derive(Clone, Copy, PartialEq)]
+enum Broken {
+    Properly,
+    ByPanic,
+    ByHanging,
 }
 
 impl ResultStore for Broken {
     fn keep(&self, _: Arc<str>, _: Label) -> BoxFuture<'_, Result<ResultRef, StoreFault>> {
-        assert!(!self.panics, "a bug in the store");
+        assert!(*self != Self::ByPanic, "a bug in the store");
+        if *self == Self::ByHanging {
+            return Box::pin(std::future::pending());
+        }
         Box::pin(std::future::ready(Err(std::io::Error::other("the disk is full").into())))
     }
 
@@ -313,9 +319,9 @@ impl ResultStore for Broken {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_is_told_and_the_call_still_answered() {
-    for panics in [false, true] {
+    for broken in [Broken::Properly, Broken::ByPanic] {
         let tool = limited(reader("t"), 2000).answers(&Count::default(), Ok(Output::text(log())));
-        let mut world = World::of(tool).gate(|gate| gate.results(Broken { panics })).build();
+        let mut world = World::of(tool).gate(|gate| gate.results(broken)).build();
         let settled = world.call("t", json!({})).await;
         assert_eq!(settled.status(), Status::Ok);
         assert!(text(&settled).contains("The rest was not kept"));
@@ -338,32 +344,10 @@ async fn the_lines_of_a_text_in_json_are_looked_through_too() {
     assert_eq!(offloaded(&settled).lines, 2000);
 }
 
-/// A store that never answers.
-struct Silent;
-
-impl ResultStore for Silent {
-    fn keep(&self, _: Arc<str>, _: Label) -> BoxFuture<'_, Result<ResultRef, StoreFault>> {
-        Box::pin(std::future::pending())
-    }
-
-    fn read<'a>(
-        &'a self,
-        _: &'a ResultRef,
-        _: &'a Caller,
-        _: Part,
-    ) -> BoxFuture<'a, Result<String, StoreFault>> {
-        Box::pin(std::future::pending())
-    }
-
-    fn open(&self, _: &ResultRef, _: &Caller) -> Result<Opened, StoreFault> {
-        Err(StoreFault::Missing(String::new()))
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_store_that_never_answers_takes_no_answer_along() {
     let tool = limited(reader("t"), 2000).answers(&Count::default(), Ok(Output::text(log())));
-    let mut world = World::of(tool).gate(|gate| gate.results(Silent)).build();
+    let mut world = World::of(tool).gate(|gate| gate.results(Broken::ByHanging)).build();
     let settled = world.call("t", json!({})).await;
     assert!(text(&settled).contains("The rest was not kept"));
     assert!(world.told("store_fault")[0]["message"].as_str().unwrap().contains("within 30s"));

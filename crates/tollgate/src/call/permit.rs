@@ -221,9 +221,10 @@ fn tightened(verdict: Verdict, opinion: Opinion) -> Result<Verdict, Refusal> {
     match opinion {
         Opinion::Abstain => Ok(verdict),
         Opinion::Deny(refusal) => Err(refusal),
-        // Whatever rule allows or asks, it is not what asks here.
         Opinion::Ask(reason) => {
-            Ok(Verdict { decision: Decision::Ask, reason: Some(reason.into()), rule: None, ..verdict })
+            // A rule that allows is not what asks.
+            let rule = verdict.rule.filter(|_| verdict.decision == Decision::Ask);
+            Ok(Verdict { decision: Decision::Ask, reason: Some(reason.into()), rule, ..verdict })
         }
     }
 }

@@ -28,6 +28,7 @@ enum Fails {
     Never,
     Properly,
     ByPanic,
+    ByHanging,
 }
 
 impl Fails {
@@ -46,6 +47,9 @@ impl Ledger for Faulty {
     fn settle<'a>(&'a self, end: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {
         self.settled.lock().unwrap().push((end.settled.id.to_string(), end.fence.is_some()));
         self.by.lock().unwrap().push(end.by.map(str::to_owned));
+        if self.settle == Fails::ByHanging {
+            return Box::pin(std::future::pending());
+        }
         Box::pin(std::future::ready(self.settle.now().map(|()| Written::Recorded)))
     }
 
@@ -81,25 +85,11 @@ async fn a_record_names_who_allowed_a_call_only_where_it_ran() {
     }
 }
 
-/// A ledger that never comes to the end of writing an end.
-struct Endless;
-
-impl Ledger for Endless {
-    fn start(&self, _: Start) -> BoxFuture<'_, Result<Claim, LedgerFault>> {
-        Box::pin(std::future::ready(Ok(Claim::Granted(Fence(1)))))
-    }
-
-    fn settle<'a>(&'a self, _: End<'a>) -> BoxFuture<'a, Result<Written, LedgerFault>> {
-        Box::pin(std::future::pending())
-    }
-
-    fn abandon(&self, _: Fence) {}
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_ledger_that_never_answers_takes_no_answer_along() {
+    let ledger = Faulty { settle: Fails::ByHanging, ..Faulty::default() };
     let mut world =
-        World::of(writer("t").answers(&Count::default(), fine())).gate(|gate| gate.ledger(Endless)).build();
+        World::of(writer("t").answers(&Count::default(), fine())).gate(|gate| gate.ledger(ledger)).build();
     let settled = world.call("t", json!({})).await;
     assert_eq!(settled.status(), Status::Ok);
     assert!(settled.context.iter().any(|words| words.contains("could not be recorded")), "{settled:?}");

@@ -30,6 +30,12 @@ async fn a_tool_may_ask_where_the_rules_allow() {
     let refusal = settled.refusal().unwrap();
     assert!(refusal.reason.contains("(it is a holiday)"), "{}", refusal.reason);
     assert_eq!(refusal.rule, None, "the rule that allows does not ask");
+    let (tool, runs) = opinionated(Opinion::Ask("it is a holiday".into()));
+    let rules = Rules::new().ask("read").unwrap();
+    let mut world = World::of(tool.answers(&runs, fine())).rules(rules).build();
+    let settled = world.call("read", json!({})).await;
+    let rule = settled.refusal().unwrap().rule.as_ref().unwrap();
+    assert_eq!(&*rule.text, "ask read", "one that asks too is named");
 }
 
 #[tokio::test(start_paused = true)]
